@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/claims"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -30,7 +31,7 @@ func TestReadmeClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, l := range map[string]claims.Lang{"../docs/claims.md": claims.English, "../docs/claims.zh.md": claims.Chinese} {
+	for file, l := range map[string]lang.Language{"../docs/claims.md": lang.English, "../docs/claims.zh.md": lang.Chinese} {
 		now := report.ClaimsPage(results, l)
 		if *update {
 			if err := os.WriteFile(file, []byte(now), 0o644); err != nil {

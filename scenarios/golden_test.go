@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -75,6 +76,19 @@ func firstDifference(want, got string) (line int, a, b string) {
 // The output in docs/report.md is what its command prints.
 func TestReadmeSample(t *testing.T) {
 	readmeShows(t, "$ go run ./cmd/hopscope run incast-4to1\n", string(reportOf(t, "incast-4to1")))
+}
+
+// So is the one in Chinese.
+func TestReadmeChinese(t *testing.T) {
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: "deadlock-ring", Workers: 1})
+	if r == nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := report.Text(&b, r, report.TextOptions{Lang: lang.Chinese, Brief: true}); err != nil {
+		t.Fatal(err)
+	}
+	readmeShows(t, "$ go run ./cmd/hopscope run deadlock-ring --brief --lang zh\n", b.String())
 }
 
 // readmeShows holds that docs/report.md shows what a command printed, in a fenced block

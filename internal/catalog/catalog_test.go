@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/lang"
 )
 
 // Every ID has a name of its own, by which it comes back; another name is none.
@@ -113,5 +115,41 @@ func TestCausesAreDocumented(t *testing.T) {
 		if !strings.Contains(string(doc), "`"+c.String()+"`") {
 			t.Errorf("%q does not stand in docs/models/accounts.md", c)
 		}
+	}
+}
+
+// Every question, mechanism, stage, part, cause of drops, verdict, fabric and API has a Chinese name of its own, and
+// every word of a link layer is there.
+func TestChinese(t *testing.T) {
+	const zh = lang.Chinese
+	names := func(what string, n int, of func(k int) (english, chinese string)) {
+		seen := map[string]bool{}
+		for k := range n {
+			e, c := of(k)
+			if e != "" && (c == "" || seen[c]) {
+				t.Errorf("%s %q is called %q in Chinese, as is nothing or another", what, e, c)
+			}
+			seen[c] = true
+		}
+	}
+	names("question", len(questions), func(k int) (string, string) { return questions[k], chineseQuestions[k] })
+	names("mechanism", len(mechanisms), func(k int) (string, string) { return mechanisms[k].name, chineseMechanisms[k] })
+	names("stage", len(stages), func(k int) (string, string) { return stages[k].name, chineseStages[k] })
+	names("answer", len(answers), func(k int) (string, string) { return answers[k].name, chineseAnswers[k] })
+	names("part", len(parts), func(k int) (string, string) { return parts[k], chineseParts[k] })
+	names("drop", len(drops), func(k int) (string, string) { return drops[k].name, chineseDrops[k] })
+	names("verdict", len(verdicts), func(k int) (string, string) { return verdicts[k], chineseVerdicts[k] })
+	names("fabric", len(fabrics), func(k int) (string, string) { return fabrics[k], chineseFabrics[k] })
+	names("API", len(apis), func(k int) (string, string) { return apis[k], chineseAPIs[k] })
+	for k := range english {
+		words := reflect.ValueOf(Layer(k).Words(zh))
+		for i := range words.NumField() {
+			if words.Field(i).String() == "" {
+				t.Errorf("link layer %v has no %s in Chinese", Layer(k), words.Type().Field(i).Name)
+			}
+		}
+	}
+	if a, b := StageQueue.On(LegAck).In(zh), StageQueue.In(zh); a != "ACK："+b {
+		t.Errorf("%q is the queue of an ACK, %q that of a message", a, b)
 	}
 }

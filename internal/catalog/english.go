@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/hopscope/hopscope/internal/lang"
+
 // The English words of reports, where they are not the stable names.
 
 // Words are what a link layer's things are called.
@@ -31,7 +33,7 @@ var english = []Words{
 }
 
 // English is what reports call the layer's things.
-func (l Layer) English() Words { return english[l] }
+func (l Layer) English() Words { return l.Words(lang.English) }
 
 // English is what a report says of who acted, before the number of things, and one of those:
 // "sent" and "CNP".

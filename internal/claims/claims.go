@@ -9,24 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/lang"
 )
-
-// Lang is a language of statements.
-type Lang string
-
-// Languages.
-const (
-	English Lang = "en"
-	Chinese Lang = "zh"
-)
-
-// CheckLang says in one line what is wrong with the name of a language, or nothing.
-func CheckLang(name string) string {
-	if Lang(name) == English || Lang(name) == Chinese {
-		return ""
-	}
-	return fmt.Sprintf("%q is no language of the claims; use en or zh", name)
-}
 
 // Text is a sentence, or a part of one, in both languages.
 type Text struct {
@@ -35,8 +20,8 @@ type Text struct {
 }
 
 // In is the text in a language.
-func (t Text) In(l Lang) string {
-	if l == Chinese {
+func (t Text) In(l lang.Language) string {
+	if l == lang.Chinese {
 		return t.ZH
 	}
 	return t.EN
@@ -204,7 +189,7 @@ func (c *Claim) spec(v *Variant, p Point) Spec {
 }
 
 // Shown is the setup with the point's rate and size.
-func (c *Claim) Shown(p Point, l Lang) string {
+func (c *Claim) Shown(p Point, l lang.Language) string {
 	return strings.NewReplacer("{rate}", Pretty(or(p.Rate, c.Rate)), "{size}", Pretty(or(p.Size,
 		c.Size))).Replace(c.Setup.In(l))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -20,8 +21,8 @@ const (
 )
 
 // In is the verdict in a language.
-func (v Verdict) In(l Lang) string {
-	if l != Chinese {
+func (v Verdict) In(l lang.Language) string {
+	if l != lang.Chinese {
 		return string(v)
 	}
 	switch v {

@@ -17,7 +17,6 @@ import (
 
 // claimsFlags are the flags of hopscope claims.
 type claimsFlags struct {
-	lang       string
 	off        bool
 	seed       uint64
 	rate, size string
@@ -43,7 +42,7 @@ func newClaims(p Pipeline) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.lang, "lang", string(claims.English), "`LANGUAGE` of the text: en or zh")
+	addLang(flags)
 	flags.BoolVar(&f.off, "off", false, "take away the mechanism that each claim is about: its verdict turns")
 	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed (default: the scenario's)")
 	flags.StringVar(&f.rate, "rate", "", "run with links of this `RATE`, of those that the claim is stated for")
@@ -90,9 +89,6 @@ func (f *claimsFlags) jobs(c *cobra.Command, args []string) ([]claims.Job, error
 }
 
 func runClaims(c *cobra.Command, args []string, f claimsFlags, p Pipeline) error {
-	if msg := claims.CheckLang(f.lang); msg != "" {
-		return fmt.Errorf("--lang: %s", msg)
-	}
 	if err := checkJSON(f.json); err != nil {
 		return err
 	}
@@ -140,9 +136,9 @@ func (f *claimsFlags) write(c *cobra.Command, results []claims.Result) error {
 	}
 	if !f.quiet && f.json != "-" {
 		if len(results) == 1 {
-			errs = append(errs, report.Claim(c.OutOrStdout(), &results[0], claims.Lang(f.lang), textOptions(c)))
+			errs = append(errs, report.Claim(c.OutOrStdout(), &results[0], language(c), textOptions(c)))
 		} else {
-			errs = append(errs, report.Claims(c.OutOrStdout(), results, claims.Lang(f.lang), textOptions(c)))
+			errs = append(errs, report.Claims(c.OutOrStdout(), results, language(c), textOptions(c)))
 		}
 	}
 	return failure(errors.Join(errs...))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -262,6 +263,8 @@ func flagError(c *cobra.Command, err error) error {
 		want = "always, never or auto"
 	case onceType:
 		want = "it once; a pattern such as 'h*->h4', or a workload's name, stands for several"
+	case "language":
+		return fmt.Errorf("--%s: %s", f.Name, lang.Check(bad.GetValue()))
 	}
 	return fmt.Errorf("--%s %s: give %s", f.Name, bad.GetValue(), want)
 }

@@ -68,6 +68,7 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.json, "json", "", "write the comparison as JSON to `FILE` (-: to standard output, instead of the table)")
 	f.pics.flags(flags, "the comparison")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
+	addLang(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no table and no progress")
 	return c
 }
@@ -278,7 +279,7 @@ func without(base run.Options, names []string, left *[]compare.LeftOut, of func(
 
 // compared checks the other flags before anything runs.
 func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
-	opt := compare.Options{Stacks: f.stacks, Seeds: f.seeds, Workers: f.workers}
+	opt := compare.Options{Stacks: f.stacks, Seeds: f.seeds, Workers: f.workers, Lang: language(c)}
 	if len(f.stacks) == 0 {
 		return opt, fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
 	}

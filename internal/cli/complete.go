@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/claims"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
@@ -92,7 +92,7 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 		views = append(views, v.Name)
 	}
 	offer(c, "view", views...)
-	offer(c, "lang", string(claims.English), string(claims.Chinese))
+	offer(c, "lang", string(lang.English), string(lang.Chinese))
 	offerList(c, "series", quantityNames())
 	offerList(c, "figures", figureNames())
 	offer(c, "level", run.Levels()...)

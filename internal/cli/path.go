@@ -45,6 +45,7 @@ func newPath(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.stack, "stack", "", "look at `STACK` instead of the scenario's own")
 	f.in.changes(flags, p)
 	flags.StringVar(&f.json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
+	addLang(flags)
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print hops and account of every way, and every stage")
 	flags.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "goroutines; results do not depend on it")
 	return c

@@ -53,6 +53,7 @@ func newReport() *cobra.Command {
 	c.Flags().StringVar(&f.counters, "counters", "", countersText)
 	c.Flags().StringVar(&f.perfetto, "perfetto", "", perfettoText)
 	c.Flags().StringVar(&f.metrics.file, "openmetrics", "", openmetricsText)
+	addLang(c.Flags())
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
 }
@@ -112,6 +113,7 @@ func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
 		opt.Width = min(w, maxWidth) // a terminal knows better
 	}
+	opt.Lang = language(c)
 	fd, ok := terminal(out)
 	opt.Colour = coloured(c, ok)
 	if ok {

@@ -17,6 +17,7 @@ import (
 	"github.com/hopscope/hopscope/internal/counters"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/importers"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
@@ -89,6 +90,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.openmetrics.file, "openmetrics", "", openmetricsText)
 	f.series.add(flags)
 	f.pcap.add(flags)
+	addLang(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
@@ -507,7 +509,7 @@ func outcome(ctx context.Context, r *record.Run, err error) error {
 			metrics.FormatTimeDigits(metrics.EndOf(r), 4), many(r.OpenMessages, "message", "s")))
 	case r.Stopped == "stalled":
 		return failure(fmt.Errorf("stalled at %s with %s open: %s",
-			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s"), metrics.WhyStalled(r)))
+			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s"), metrics.WhyStalled(lang.English, r)))
 	default:
 		return nil
 	}

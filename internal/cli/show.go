@@ -23,6 +23,7 @@ func newShow(p Pipeline) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, in, json) },
 	}
 	in.changes(c.Flags(), p)
+	addLang(c.Flags())
 	c.Flags().StringVar(&json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
 	return c
 }

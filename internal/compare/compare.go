@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -51,6 +52,7 @@ type Column struct {
 	// Sentence says in plain words what happened, with the first seed; or which
 	// stack before it took the very same course (the same fingerprint).
 	Sentence string   `json:"sentence"`
+	Told     string   `json:"-"`       // the sentence in the language that was asked for; "": there is none but English
 	Answers  []Answer `json:"answers"` // in the order of Questions
 	Figures  Figures  `json:"figures"`
 	// Account is where the time of AccountOf went with the first seed, part by part: of the
@@ -153,9 +155,10 @@ type Job struct {
 // Options say what to compare.
 type Options struct {
 	Stacks  []string
-	Seeds   int     // at least 1: that many, counting up from Seed
-	Seed    *uint64 // nil: the scenario's
-	Workers int     // goroutines in all, at least 1; the result does not depend on it
+	Seeds   int           // at least 1: that many, counting up from Seed
+	Seed    *uint64       // nil: the scenario's
+	Lang    lang.Language // of Told
+	Workers int           // goroutines in all, at least 1; the result does not depend on it
 	// Do runs a job. It must be safe to call from several goroutines.
 	Do func(context.Context, Job) (*record.Run, error)
 }
@@ -218,6 +221,7 @@ type outcome struct {
 	summary *metrics.Summary
 	figures figures
 	words   string
+	told    string // words in the language of the options
 	of      string // whose account it is
 	account []metrics.AccountPart
 	drawn   drawn
@@ -291,22 +295,25 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 		return outcome{}, fmt.Errorf("data: %d messages differ, which is a fault of this program; the first: %s",
 			r.Data.Differ, r.Data.Faults[0])
 	}
-	return outcomeOf(r), nil
+	return outcomeOf(opt.Lang, r), nil
 }
 
 // Of compares runs that were made already, each under a name.
 func Of(names []string, runs []*record.Run) *Comparison {
 	all := make([]outcome, len(runs))
 	for i, r := range runs {
-		all[i] = outcomeOf(r)
+		all[i] = outcomeOf(lang.English, r)
 	}
 	return assemble(names, all)
 }
 
 // outcomeOf is what a comparison keeps of a run.
-func outcomeOf(r *record.Run) outcome {
+func outcomeOf(l lang.Language, r *record.Run) outcome {
 	s := metrics.Summarise(r)
-	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
+	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: SentenceIn(lang.English, r, s)}
+	if l == lang.Chinese {
+		o.told = SentenceIn(l, r, metrics.SummariseIn(l, r))
+	}
 	o.of, o.account = metrics.WorstAccount(r)
 	o.drawn = drawnOf(r)
 	o.run.Timeline, o.run.Network, o.run.Places = nil, nil, nil
@@ -325,7 +332,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		if name == "" { // the scenario's own
 			name = all[n].run.Stack
 		}
-		col := Column{Stack: name, Layers: all[n].run.Layers, Sentence: all[n].words, AccountOf: all[n].of,
+		col := Column{Stack: name, Layers: all[n].run.Layers, Sentence: all[n].words, Told: all[n].told, AccountOf: all[n].of,
 			Account:  all[n].account,
 			Warnings: append([]string{}, all[n].run.Warnings...), Completions: all[n].drawn.completions,
 			Timeline: all[n].drawn.timeline}
@@ -340,7 +347,11 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			col.Answers = append(col.Answers, answer(q, mine))
 		}
 		if k := slices.IndexFunc(c.Stacks, func(x Column) bool { return x.Fingerprints[0] == col.Fingerprints[0] }); k >= 0 {
-			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet."
+			const same = "the same as %s, packet for packet."
+			col.Sentence = fmt.Sprintf(same, c.Stacks[k].Stack)
+			if col.Told != "" {
+				col.Told = lang.Chinese.Sprintf(same, c.Stacks[k].Stack)
+			}
 		}
 		col.Figures = spreads(mine)
 		col.Lottery = lottery(&col.Figures, mine)

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -34,17 +33,17 @@ func (t *story) cores() string {
 	if n == 0 {
 		return ""
 	}
-	where := metrics.FormatCount(int64(len(hosts))) + " hosts"
+	where := metrics.FormatCount(int64(len(hosts))) + t.l.Of(" hosts")
 	switch len(hosts) {
 	case 1:
 		where = hosts[0]
 	case 2:
-		where = hosts[0] + " and " + hosts[1]
+		where = hosts[0] + t.l.Of(" and ") + hosts[1]
 	}
 	percent := int(100 * least)
 	if n == 1 {
-		return fmt.Sprintf("a core of %s was busy for %d %% of the time", where, percent)
+		return t.l.Sprintf("a core of %s was busy for %d %% of the time", where, percent)
 	}
-	return fmt.Sprintf("%s cores of %s were busy for at least %d %% of the time", metrics.FormatCount(int64(n)), where,
+	return t.l.Sprintf("%s cores of %s were busy for at least %d %% of the time", metrics.FormatCount(int64(n)), where,
 		percent)
 }

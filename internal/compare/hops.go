@@ -25,20 +25,20 @@ func (t *story) insides() string {
 			if said = append(said, p.Node); len(said) > shown {
 				continue
 			}
-			out = append(out, fmt.Sprintf("receiver host %s took no more than %s (%s)", p.Node,
-				metrics.FormatRate(in.Bps)+metrics.InsideBut(in), in))
+			out = append(out, t.l.Sprintf("receiver host %s took no more than %s (%s)", p.Node,
+				metrics.FormatRate(in.Bps)+metrics.InsideBut(t.l, in), in))
 		}
 	}
 	switch more := len(said) - shown; {
 	case more == 1:
-		out = append(out, "one more receiver host")
+		out = append(out, t.l.Of("one more receiver host"))
 	case more > 1:
-		out = append(out, fmt.Sprintf("%d more receiver hosts", more))
+		out = append(out, t.l.Sprintf("%d more receiver hosts", more))
 	}
 	if busy := t.busiest(said); busy != "" {
 		out = append(out, busy)
 	}
-	return listed(out)
+	return listed(t.l, out)
 }
 
 // hop is something inside a host that carries one thing at a time.
@@ -65,15 +65,15 @@ func (t *story) busiest(said []string) string {
 	}
 	slices.SortStableFunc(found, func(a, b hop) int { return cmp.Compare(b.busy, a.busy) })
 	percent := func(h hop) int64 { return min(100*int64(h.busy)/int64(span), 100) }
-	text := fmt.Sprintf("%s of %s was busy for %d %% of the time", found[0].name, found[0].host, percent(found[0]))
+	text := t.l.Sprintf("%s of %s was busy for %d %% of the time", found[0].name, found[0].host, percent(found[0]))
 	switch last := found[len(found)-1]; len(found) {
 	case 1:
 	case 2:
-		text += fmt.Sprintf(" and %s of %s for %d %%", last.name, last.host, percent(last))
+		text += t.l.Sprintf(" and %s of %s for %d %%", last.name, last.host, percent(last))
 	default:
-		text += fmt.Sprintf(", hops of %d other hosts for at least %d %%", len(found)-1, percent(last))
+		text += t.l.Sprintf(", hops of %d other hosts for at least %d %%", len(found)-1, percent(last))
 	}
-	return text + ", no port of the network for as long"
+	return text + t.l.Of(", no port of the network for as long")
 }
 
 // busiestOf is the hop of a server that was busy for longest.

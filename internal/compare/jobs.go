@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -67,11 +65,12 @@ func (t *story) jobs() (out []string) {
 		f := &t.s.Jobs[i]
 		switch {
 		case f.Done == 0:
-			out = append(out, fmt.Sprintf("no step of %s was over at %s", f.Workload, t.at(t.r.EndPS)))
+			out = append(out, t.l.Sprintf("no step of %s was over at %s", f.Workload, t.at(t.r.EndPS)))
 		case f.Steps == 1:
-			out = append(out, fmt.Sprintf("the step of %s took %s", f.Workload, metrics.FormatTime(f.StepPS)))
+			out = append(out, t.l.Sprintf("the step of %s took %s", f.Workload, metrics.FormatTime(f.StepPS)))
 		default:
-			out = append(out, fmt.Sprintf("%s of %s took %s in the mean", number(int64(f.Done), "step", "steps"), f.Workload,
+			out = append(out, t.l.Sprintf("%s of %s took %s in the mean", number(t.l, int64(f.Done), "step", "steps"),
+				f.Workload,
 				metrics.FormatTime(f.StepPS)))
 		}
 	}

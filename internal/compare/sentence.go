@@ -2,11 +2,11 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,6 +14,7 @@ import (
 
 // story writes the sentence about one run.
 type story struct {
+	l     lang.Language
 	r     *record.Run
 	s     *metrics.Summary
 	base  units.Time
@@ -22,8 +23,11 @@ type story struct {
 
 // Sentence says in plain words what a run did about congestion and how it
 // ended. Every actor, time and count comes from the record.
-func Sentence(r *record.Run) string {
-	t := &story{r: r, s: metrics.Summarise(r), base: r.FirstPost(), hosts: map[string]bool{}}
+func Sentence(r *record.Run) string { return SentenceIn(lang.English, r, metrics.Summarise(r)) }
+
+// SentenceIn is Sentence in a language; s is the summary in it.
+func SentenceIn(l lang.Language, r *record.Run, s *metrics.Summary) string {
+	t := &story{l: l, r: r, s: s, base: r.FirstPost(), hosts: map[string]bool{}}
 	for i := range r.QPs {
 		t.hosts[r.QPs[i].Host] = true
 	}
@@ -49,7 +53,7 @@ func Sentence(r *record.Run) string {
 	}
 	var parts []string
 	if len(acts) > 0 {
-		parts = append(parts, strings.Join(acts, ", "))
+		parts = append(parts, strings.Join(acts, l.Of(", ")))
 	}
 	if busy := t.cores(); busy != "" {
 		parts = append(parts, busy)
@@ -58,10 +62,10 @@ func Sentence(r *record.Run) string {
 		parts = append(parts, slow)
 	}
 	if len(calm) > 0 {
-		parts = append(parts, strings.Join(calm, " and "))
+		parts = append(parts, strings.Join(calm, l.Of(" and ")))
 	}
 	parts = append(parts, t.outcome())
-	return strings.Join(parts, "; ") + "."
+	return strings.Join(parts, l.Of("; ")) + l.Of(".")
 }
 
 // group is the acts of one mechanism: the nodes that took part in the order of
@@ -110,13 +114,13 @@ func (t *story) where(of func(catalog.Mechanism) bool) group {
 func (t *story) who(nodes []string) (name string, first string) {
 	switch len(nodes) {
 	case 0:
-		return "nobody", ""
+		return t.l.Of("nobody"), ""
 	case 1:
 		return t.name(nodes[0]), ""
 	case 2:
-		return t.name(nodes[0]) + " and " + t.name(nodes[1]), ""
+		return t.name(nodes[0]) + t.l.Of(" and ") + t.name(nodes[1]), ""
 	}
-	kind := "switches"
+	kind := t.l.Of("switches")
 	hosts := 0
 	for _, n := range nodes {
 		if t.hosts[n] {
@@ -126,19 +130,19 @@ func (t *story) who(nodes []string) (name string, first string) {
 	switch hosts {
 	case 0:
 	case len(nodes):
-		kind = "NICs"
+		kind = t.l.Of("NICs")
 	default:
-		kind = "devices"
+		kind = t.l.Of("devices")
 	}
-	return metrics.FormatCount(int64(len(nodes))) + " " + kind, t.name(nodes[0]) + " first"
+	return metrics.FormatCount(int64(len(nodes))) + " " + kind, t.name(nodes[0]) + t.l.Of(" first")
 }
 
 // name is a switch by its name, or a host's card.
 func (t *story) name(node string) string {
 	if t.hosts[node] {
-		return node + "'s NIC"
+		return node + t.l.Of("'s NIC")
 	}
-	return "switch " + node
+	return t.l.Of("switch ") + node
 }
 
 // at writes an instant, counted from the first post.
@@ -147,37 +151,40 @@ func (t *story) at(instant units.Time) string { return metrics.FormatTime(instan
 // since says from when on, and who was first if that is not said yet; more
 // goes into the same brackets.
 func (t *story) since(first string, a record.Act, more ...string) string {
-	when := " from " + t.at(a.First) + " on"
+	when := t.l.Of(" from ") + t.at(a.First) + t.l.Of(" on")
 	switch {
 	case first != "":
 		when = ""
-		more = append([]string{first + ", at " + t.at(a.First)}, more...)
+		more = append([]string{first + t.l.Of(", at ") + t.at(a.First)}, more...)
 	case a.Count == 1:
-		when = " at " + t.at(a.First)
+		when = t.l.Of(" at ") + t.at(a.First)
 	}
 	if len(more) == 0 {
 		return when
 	}
-	return when + " (" + strings.Join(more, "; ") + ")"
+	return when + t.l.Of(" (") + strings.Join(more, t.l.Of("; ")) + t.l.Of(")")
 }
 
 // number writes a count with its noun.
-func number(n int64, one, many string) string {
-	if n == 1 {
+func number(l lang.Language, n int64, one, many string) string {
+	switch {
+	case l == lang.Chinese:
+		return l.Counted(n, metrics.FormatCount(n), one)
+	case n == 1:
 		return "1 " + one
 	}
 	return metrics.FormatCount(n) + " " + many
 }
 
 // times writes how often.
-func times(n int64) string {
+func times(l lang.Language, n int64) string {
 	switch n {
 	case 1:
-		return "once"
+		return l.Of("once")
 	case 2:
-		return "twice"
+		return l.Of("twice")
 	}
-	return metrics.FormatCount(n) + " times"
+	return metrics.FormatCount(n) + l.Of(" times")
 }
 
 func (t *story) marks() string {
@@ -186,7 +193,7 @@ func (t *story) marks() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return who + " marked " + number(g.Count, "packet", "packets") + t.since(first, g.Act)
+	return who + t.l.Of(" marked ") + number(t.l, g.Count, "packet", "packets") + t.since(first, g.Act)
 }
 
 func (t *story) notified() string {
@@ -194,7 +201,7 @@ func (t *story) notified() string {
 		if g := t.by(m); g.Count > 0 {
 			who, _ := t.who(g.nodes)
 			did, noun := m.English()
-			return who + " " + did + " " + number(g.Count, noun, noun+"s")
+			return who + " " + t.l.Of(did) + " " + number(t.l, g.Count, noun, noun+"s")
 		}
 	}
 	return ""
@@ -212,10 +219,11 @@ func (t *story) cuts() string {
 		}
 	}
 	if len(g.nodes) == 1 {
-		return fmt.Sprintf("%s cut its rate %s, down to %s", t.name(g.nodes[0]), times(g.Count), metrics.FormatRate(lowest))
+		return t.l.Sprintf("%s cut its rate %s, down to %s", t.name(g.nodes[0]), times(t.l, g.Count),
+			metrics.FormatRate(lowest))
 	}
-	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))),
-		times(g.Count), metrics.FormatRate(lowest))
+	return t.l.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))),
+		times(t.l, g.Count), metrics.FormatRate(lowest))
 }
 
 // windowCuts says which hosts' TCP connections cut their congestion windows, after
@@ -228,7 +236,7 @@ func (t *story) windowCuts() string {
 		if g.Count == 0 {
 			continue
 		}
-		after = append(after, fmt.Sprintf("%s after %s", times(g.Count), m.Cause()))
+		after = append(after, t.l.Sprintf("%s after %s", times(t.l, g.Count), t.l.Of(m.Cause())))
 		for _, n := range g.nodes {
 			if !slices.Contains(all.nodes, n) {
 				all.nodes = append(all.nodes, n)
@@ -239,16 +247,16 @@ func (t *story) windowCuts() string {
 	case 0:
 		return ""
 	case 1:
-		return all.nodes[0] + " cut windows " + listed(after)
+		return all.nodes[0] + t.l.Of(" cut windows ") + listed(t.l, after)
 	default:
-		return fmt.Sprintf("%s senders cut windows %s", metrics.FormatCount(int64(n)), listed(after))
+		return t.l.Sprintf("%s senders cut windows %s", metrics.FormatCount(int64(n)), listed(t.l, after))
 	}
 }
 
 // listed joins words by commas, the last by and.
-func listed(words []string) string {
+func listed(l lang.Language, words []string) string {
 	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+		return strings.Join(words[:n-1], l.Of(", ")) + l.Of(" and ") + words[n-1]
 	}
 	return strings.Join(words, "")
 }
@@ -298,10 +306,10 @@ func (t *story) pauses() string {
 		var out []string
 		for _, h := range all {
 			whom, _ := t.who(h.held)
-			out = append(out, fmt.Sprintf("%s paused %s %s%s", t.name(h.node), whom, times(h.sent.Count),
-				t.since("", h.sent, heldFor(h.time))))
+			out = append(out, t.l.Sprintf("%s paused %s %s%s", t.name(h.node), whom, times(t.l, h.sent.Count),
+				t.since("", h.sent, heldFor(t.l, h.time))))
 		}
-		return strings.Join(out, ", ")
+		return strings.Join(out, t.l.Of(", "))
 	}
 	g := t.by(catalog.PFCSent)
 	who, first := t.who(g.nodes)
@@ -314,11 +322,11 @@ func (t *story) pauses() string {
 		}
 	}
 	whom, _ := t.who(held)
-	long := heldFor(t.s.Totals.HeldPS)
+	long := heldFor(t.l, t.s.Totals.HeldPS)
 	if p := t.longestHeld(); p != nil {
-		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, p.Peer.Node, metrics.FormatTime(p.HeldPS))
+		long += t.l.Sprintf(", longest %s by %s: %s", p.Node, p.Peer.Node, metrics.FormatTime(p.HeldPS))
 	}
-	return fmt.Sprintf("%s paused %s %s%s", who, whom, times(g.Count), t.since(first, g.Act, long))
+	return t.l.Sprintf("%s paused %s %s%s", who, whom, times(t.l, g.Count), t.since(first, g.Act, long))
 }
 
 // holds says who was held, by pauses or for want of credits.
@@ -332,28 +340,28 @@ func (t *story) holds() string {
 		paused += ", "
 	}
 	who, first := t.who(g.nodes)
-	long := heldFor(t.s.Totals.HeldPS)
+	long := heldFor(t.l, t.s.Totals.HeldPS)
 	if p := t.longestHeld(); p != nil && len(g.nodes) > 1 {
-		long += fmt.Sprintf(", longest %s: %s", p.Node, metrics.FormatTime(p.HeldPS))
+		long += t.l.Sprintf(", longest %s: %s", p.Node, metrics.FormatTime(p.HeldPS))
 	}
-	return fmt.Sprintf("%s%s waited for credits %s%s", paused, who, times(g.Count), t.since(first, g.Act, long))
+	return t.l.Sprintf("%s%s waited for credits %s%s", paused, who, times(t.l, g.Count), t.since(first, g.Act, long))
 }
 
 // noHolds is what to say of a run without any.
 func (t *story) noHolds() string {
 	var none []string
-	for _, l := range metrics.Layers(t.r) {
-		none = append(none, l.English().Unheld)
+	for _, layer := range metrics.Layers(t.r) {
+		none = append(none, layer.Words(t.l).Unheld)
 	}
-	return listed(none)
+	return listed(t.l, none)
 }
 
 // heldFor says for how long frames had to wait.
-func heldFor(d units.Time) string {
+func heldFor(l lang.Language, d units.Time) string {
 	if d == 0 {
-		return "no frame waited"
+		return l.Of("no frame waited")
 	}
-	return "held " + metrics.FormatTime(d) + " in all"
+	return l.Of("held ") + metrics.FormatTime(d) + l.Of(" in all")
 }
 
 // longestHeld is the port that was held longest, or nil.
@@ -388,21 +396,21 @@ func (t *story) drops() string {
 	var out []string
 	for _, c := range causes {
 		who, first := t.who(c.nodes.nodes)
-		verb := " dropped "
+		verb := t.l.Of(" dropped ")
 		if c.of.OnLink() {
-			who, verb = "links into "+who, " lost "
+			who, verb = t.l.Of("links into ")+who, t.l.Of(" lost ")
 		}
-		out = append(out, who+verb+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.of.String()))
+		out = append(out, who+verb+number(t.l, c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.of.In(t.l)))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, t.l.Of(", "))
 }
 
 // noDrops is what to say where no frame was dropped.
 func (t *story) noDrops() string {
 	if t.discards() != "" {
-		return "no frame was dropped"
+		return t.l.Of("no frame was dropped")
 	}
-	return "nothing was dropped"
+	return t.l.Of("nothing was dropped")
 }
 
 // discards names each cause for which responders of UC and UD threw messages away.
@@ -414,9 +422,10 @@ func (t *story) discards() string {
 			continue
 		}
 		who, first := t.who(g.nodes)
-		out = append(out, who+" dropped "+number(g.Count, "message", "messages")+t.since(first, g.Act, m.Cause()))
+		out = append(out, who+t.l.Of(" dropped ")+number(t.l, g.Count, "message", "messages")+t.since(first, g.Act,
+			t.l.Of(m.Cause())))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, t.l.Of(", "))
 }
 
 // add folds in one act; the node whose act is the earliest stands first.
@@ -443,7 +452,7 @@ func (t *story) naks() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return who + " sent " + number(g.Count, "NAK", "NAKs") + t.since(first, g.Act)
+	return who + t.l.Of(" sent ") + number(t.l, g.Count, "NAK", "NAKs") + t.since(first, g.Act)
 }
 
 // terminated tells of ends of streams that refused what came.
@@ -460,7 +469,8 @@ func (t *story) terminated() string {
 		}
 	}
 	who, first := t.who(g.nodes)
-	return who + " ended " + number(g.Count, "stream", "streams") + " with Terminate" + why + t.since(first, g.Act)
+	return who + t.l.Of(" ended ") + number(t.l, g.Count, "stream", "streams") + t.l.Of(" with Terminate") + why +
+		t.since(first, g.Act)
 }
 
 func (t *story) notReady() string {
@@ -469,7 +479,7 @@ func (t *story) notReady() string {
 		return ""
 	}
 	who, _ := t.who(g.nodes)
-	return who + " had no receive posted " + times(g.Count)
+	return who + t.l.Of(" had no receive posted ") + times(t.l, g.Count)
 }
 
 func (t *story) timeouts(m catalog.Mechanism) string {
@@ -478,10 +488,10 @@ func (t *story) timeouts(m catalog.Mechanism) string {
 		return ""
 	}
 	if len(g.nodes) == 1 {
-		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g.Act))
+		return t.l.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(t.l, g.Count), t.since("", g.Act))
 	}
-	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes),
-		number(g.Count, "timeout", "timeouts"), t.at(g.First))
+	return t.l.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes),
+		number(t.l, g.Count, "timeout", "timeouts"), t.at(g.First))
 }
 
 // rerouted counts flows each way apart. The ledger counts one again at every switch that
@@ -492,8 +502,8 @@ func (t *story) rerouted() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return fmt.Sprintf("%s took another route for %s%s", who,
-		number(int64(t.r.FlowsMoved), "one-way flow", "one-way flows"), t.since(first, g.Act))
+	return t.l.Sprintf("%s took another route for %s%s", who,
+		number(t.l, int64(t.r.FlowsMoved), "one-way flow", "one-way flows"), t.since(first, g.Act))
 }
 
 func (t *story) resent() string {
@@ -501,7 +511,7 @@ func (t *story) resent() string {
 	if n == 0 {
 		return ""
 	}
-	return metrics.FormatBytes(n) + " were sent again"
+	return metrics.FormatBytes(n) + t.l.Of(" were sent again")
 }
 
 // outcome says how the messages ended.
@@ -512,35 +522,36 @@ func (t *story) outcome() string {
 	switch {
 	case m.Messages == 0 && len(t.s.Jobs) > 0:
 	case m.Messages == 0:
-		out = append(out, "nothing was sent")
+		out = append(out, t.l.Of("nothing was sent"))
 	case m.Completed == 0:
-		out = append(out, "no message completed")
+		out = append(out, t.l.Of("no message completed"))
 	case m.Messages == 1:
-		out = append(out, "the message took "+slowest)
+		out = append(out, t.l.Of("the message took ")+slowest)
 	case m.Completed == 2 && m.Messages == 2:
-		out = append(out, "both messages completed, the slower in "+slowest)
+		out = append(out, t.l.Of("both messages completed, the slower in ")+slowest)
 	case m.Completed == m.Messages:
-		out = append(out, fmt.Sprintf("all %s messages completed, the slowest in %s", metrics.FormatCount(int64(m.Messages)), slowest))
+		out = append(out, t.l.Sprintf("all %s messages completed, the slowest in %s",
+			metrics.FormatCount(int64(m.Messages)), slowest))
 	default:
-		out = append(out, fmt.Sprintf("%s of %s messages completed, the slowest in %s",
+		out = append(out, t.l.Sprintf("%s of %s messages completed, the slowest in %s",
 			metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)), slowest))
 	}
 	switch {
 	case m.Lost > 0 && m.Messages == 1:
-		out = append(out, "and was never delivered")
+		out = append(out, t.l.Of("and was never delivered"))
 	case m.Lost > 0:
-		out = append(out, fmt.Sprintf("%s of them never delivered", metrics.FormatCount(int64(m.Lost))))
+		out = append(out, t.l.Sprintf("%s of them never delivered", metrics.FormatCount(int64(m.Lost))))
 	}
 	out = slices.Concat(out, t.collectives(), t.jobs(), t.failures())
-	switch open := number(int64(m.Open), "message was", "messages were"); {
+	switch open := number(t.l, int64(m.Open), "message was", "messages were"); {
 	case t.r.Stopped == "deadlock":
-		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(metrics.EndOf(t.r)), open))
+		out = append(out, t.l.Sprintf("the network deadlocked at %s while %s open", t.at(metrics.EndOf(t.r)), open))
 	case t.r.Stopped == "stalled":
-		out = append(out, fmt.Sprintf("the run stalled at %s while %s open", t.at(t.r.EndPS), open))
+		out = append(out, t.l.Sprintf("the run stalled at %s while %s open", t.at(t.r.EndPS), open))
 	case m.Open > 0:
-		out = append(out, fmt.Sprintf("%s still open at %s", open, t.at(t.r.EndPS)))
+		out = append(out, t.l.Sprintf("%s still open at %s", open, t.at(t.r.EndPS)))
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, t.l.Of(", "))
 }
 
 // collectives says how long the collectives took that were over, and how fast that is
@@ -549,10 +560,10 @@ func (t *story) collectives() (out []string) {
 	for i, c := range t.s.Collectives {
 		how := ""
 		if n := len(t.r.Collectives[i].EndPS); n > 1 {
-			how = fmt.Sprintf(" in the mean of %d", c.Done)
+			how = t.l.Sprintf(" in the mean of %d", c.Done)
 		}
 		if c.Done > 0 {
-			out = append(out, fmt.Sprintf("%s took %s%s, busbw %.2f GB/s", t.r.Collectives[i].Op, metrics.FormatTime(c.TimePS),
+			out = append(out, t.l.Sprintf("%s took %s%s, busbw %.2f GB/s", t.r.Collectives[i].Op, metrics.FormatTime(c.TimePS),
 				how, c.BusBW))
 		}
 	}
@@ -584,7 +595,7 @@ func (t *story) failures() (out []string) {
 		}
 	}
 	for _, x := range all {
-		s := fmt.Sprintf("%s failed with %s (%s to %s at %s)", number(x.count, "message", "messages"), x.status,
+		s := t.l.Sprintf("%s failed with %s (%s to %s at %s)", number(t.l, x.count, "message", "messages"), x.status,
 			x.first.Src, x.first.Dst, t.at(end(x.first)))
 		if x.count > 1 {
 			s = strings.Replace(s, "(", "(first ", 1)

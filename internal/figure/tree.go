@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -56,6 +57,7 @@ func PauseTree(r *record.Run, t *metrics.PauseTree, k int) *Figure {
 			Pointer("summary/pause_trees", k, "branches"), "data-kind", "sentence")
 		h += 18
 	}
-	return &Figure{Name: "pauses-" + strconv.Itoa(k), Title: t.Title() + " from " + t.Root.Place.String(), W: chartWidth,
+	return &Figure{Name: "pauses-" + strconv.Itoa(k), Title: t.Title(lang.English) + " from " +
+		t.Root.Place.String(), W: chartWidth,
 		H: h, body: p.b.String()}
 }

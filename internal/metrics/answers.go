@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -71,7 +71,7 @@ func (x *index) answers(t Totals) []Answer {
 			}
 			a.Why = x.why(q, t, out, states)
 		} else if q == catalog.Recovered && t.Dropped == 0 && !slices.ContainsFunc(a.Mechanisms, notLost) {
-			a.Why = "nothing was lost: all of that was sent in vain"
+			a.Why = x.l.Of("nothing was lost: all of that was sent in vain")
 		}
 		if q == catalog.Detected {
 			a.Receivers = x.receiverHosts()
@@ -120,7 +120,7 @@ func (x *index) receiverHosts() (out []string) {
 		in := p.Limits.Inside
 		alone := ""
 		if in.Bps >= p.RateBps && in.IOTLBMisses == 0 {
-			alone = " alone, and less beside other transfers" + sharedLink(r, in)
+			alone = x.l.Of(" alone, and less beside other transfers") + sharedLink(x.l, r, in)
 			for _, k := range x.in(p.ID()) {
 				if q := &r.QPs[k]; len(q.Limits.Inside) > 0 {
 					alone += x.sharedCard(q.Limits.Path[len(q.Limits.Path)-1].Port, q)
@@ -128,7 +128,8 @@ func (x *index) receiverHosts() (out []string) {
 				}
 			}
 		}
-		s := fmt.Sprintf("receiver host %s: %s, takes %s%s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), InsideBut(in), alone, FormatRate(p.RateBps))
+		s := x.l.Sprintf("receiver host %s: %s, takes %s%s%s; its network link brings up to %s", p.Node, in,
+			FormatRate(in.Bps), InsideBut(x.l, in), alone, FormatRate(p.RateBps))
 		if !slices.Contains(out, s) { // a card has a buffer per class
 			out = append(out, s)
 		}
@@ -153,14 +154,14 @@ func negligible(r *record.Run, p *record.Port) bool {
 
 // sharedLink says what went over a link inside a host in the run, and how much of it
 // the host had received; "" where the record does not tell.
-func sharedLink(r *record.Run, in *record.InsideLimit) string {
+func sharedLink(l lang.Language, r *record.Run, in *record.InsideLimit) string {
 	for i := range r.Servers {
 		if r.Servers[i].Host != in.Host {
 			continue
 		}
 		for k := range r.Servers[i].Links {
-			l := &r.Servers[i].Links[k]
-			if l.Name != in.Link || r.EndPS <= 0 {
+			link := &r.Servers[i].Links[k]
+			if link.Name != in.Link || r.EndPS <= 0 {
 				continue
 			}
 			received := int64(0)
@@ -169,8 +170,8 @@ func sharedLink(r *record.Run, in *record.InsideLimit) string {
 					received += r.QPs[q].DeliveredBytes
 				}
 			}
-			return fmt.Sprintf(" (busy %.0f %% of the run, with %s of data in all and %s received)",
-				100*float64(l.BusyPS)/float64(r.EndPS), FormatBytes(l.PayloadBytes), FormatBytes(received))
+			return l.Sprintf(" (busy %.0f %% of the run, with %s of data in all and %s received)",
+				100*float64(link.BusyPS)/float64(r.EndPS), FormatBytes(link.PayloadBytes), FormatBytes(received))
 		}
 	}
 	return ""

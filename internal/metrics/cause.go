@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -30,25 +28,25 @@ type Cause struct {
 func (x *index) nameOf(c *Cause) string {
 	switch c.Kind {
 	case catalog.CauseWindow:
-		return limitWindow
+		return x.l.Of(limitWindow)
 	case catalog.CauseBitmap:
-		return limitBitmap
+		return x.l.Of(limitBitmap)
 	case catalog.CauseReads:
 		return limitReads
 	case catalog.CauseStaged:
-		return "copies without GPUDirect"
+		return x.l.Of("copies without GPUDirect")
 	case catalog.CauseMessages:
-		return "message rate of " + c.Place.String()
+		return x.l.Of("message rate of ") + c.Place.In(x.l)
 	}
 	switch c.Place.Kind {
 	case catalog.AtPortClass:
 		return c.Place.PortID().String()
 	case catalog.AtReceiveBuffer:
 		if l := x.drain(c.Place.Node); l != nil && l.Inside != nil {
-			return fmt.Sprintf("receiver host %s: %s", c.Place.Node, l.Inside)
+			return x.l.Sprintf("receiver host %s: %s", c.Place.Node, l.Inside)
 		}
 	}
-	return c.Place.String()
+	return c.Place.In(x.l)
 }
 
 // Is reports whether two causes are of the same kind at the same place.

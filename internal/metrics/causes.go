@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -21,19 +22,21 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	if x.strayed() {
 		qps = nil
 	} else if len(qps) == 0 {
-		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
+		return []string{x.l.Of("no data of its class takes this port, only ACKs, NAKs or CNPs")}
 	}
 	var causes []string
 	for _, d := range p.DropCauses {
 		switch d.Cause {
 		case catalog.DropPool:
-			causes = append(causes, fmt.Sprintf("%s dropped there for want of room in its pool kept the queue short", plural(d.Count, "frame")))
+			causes = append(causes, x.l.Sprintf("%s dropped there for want of room in its pool kept the queue short",
+				plural(x.l, d.Count, "frame")))
 		case catalog.DropEgress:
-			causes = append(causes, fmt.Sprintf("%s dropped there at the egress threshold kept the queue short", plural(d.Count, "frame")))
+			causes = append(causes, x.l.Sprintf("%s dropped there at the egress threshold kept the queue short",
+				plural(x.l, d.Count, "frame")))
 		}
 	}
 	if p.TxBytes <= limit {
-		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed "+x.byTheEnd())
+		causes = append(causes, x.l.Of("only ")+FormatBytes(p.TxBytes)+x.l.Of(" passed ")+x.byTheEnd())
 	}
 	if len(qps) == 0 {
 		return causes
@@ -67,7 +70,7 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 		return nil
 	}
 	if len(qps) == 0 {
-		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
+		return []string{x.l.Of("no data of its class arrives here, only ACKs, NAKs or CNPs")}
 	}
 	var causes []string
 	var out []*record.Port
@@ -77,12 +80,12 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	for _, e := range out {
 		for _, d := range e.DropCauses {
 			if d.Cause == catalog.DropPool || d.Cause == catalog.DropEgress {
-				causes = append(causes, fmt.Sprintf("%s dropped %s before (%s)", e.ID(), plural(d.Count, "frame"), d.Cause))
+				causes = append(causes, x.l.Sprintf("%s dropped %s before (%s)", e.ID(), plural(x.l, d.Count, "frame"), d.Cause))
 			}
 		}
 	}
 	if n := x.sentFrames(qps); n <= limit && len(causes) == 0 {
-		causes = append(causes, "only "+FormatBytes(n)+" arrived "+x.byTheEnd())
+		causes = append(causes, x.l.Of("only ")+FormatBytes(n)+x.l.Of(" arrived ")+x.byTheEnd())
 	}
 	if x.strayed() {
 		return appendNonEmpty(causes, x.windowCause(qps, limit), x.cutCause(qps, near.At))
@@ -94,9 +97,9 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 // byTheEnd follows an amount: that it is all there was, or all until the run was cut off.
 func (x *index) byTheEnd() string {
 	if x.r.OpenMessages > 0 && x.r.StillPS == 0 {
-		return "before the run ended, with " + plural(int64(x.r.OpenMessages), "message") + " still open"
+		return x.l.Of("before the run ended, with ") + plural(x.l, int64(x.r.OpenMessages), "message") + x.l.Of(" still open")
 	}
-	return "in all"
+	return x.l.Of("in all")
 }
 
 func appendNonEmpty(to []string, more ...string) []string {
@@ -145,22 +148,22 @@ func (x *index) windowCause(qps []int32, limit int64) string {
 	}
 	each := FormatBytes(most)
 	if least != most {
-		each = "at most " + each
+		each = x.l.Of("at most ") + each
 	}
 	if len(qps) == 1 {
-		return fmt.Sprintf("the window holds %s to %s", x.who(qps), each)
+		return x.l.Sprintf("the window holds %s to %s", x.who(qps), each)
 	}
-	return fmt.Sprintf("the window holds each of %s to %s, %s together", senders(len(qps)), each, FormatBytes(sum))
+	return x.l.Sprintf("the window holds each of %s to %s, %s together", senders(x.l, len(qps)), each, FormatBytes(sum))
 }
 
-func senders(n int) string { return plural(int64(n), "sender") }
+func senders(l lang.Language, n int) string { return plural(l, int64(n), "sender") }
 
 // who names a single queue pair, and counts several.
 func (x *index) who(qps []int32) string {
 	if len(qps) == 1 {
 		return qpActor(&x.r.QPs[qps[0]])
 	}
-	return senders(len(qps))
+	return senders(x.l, len(qps))
 }
 
 // inputCause holds when the ports that feed each of the egress ports are
@@ -177,13 +180,14 @@ func (x *index) inputCause(out []*record.Port) string {
 		}
 	}
 	if len(out) > 1 {
-		return "no port it leads to is fed faster than it sends"
+		return x.l.Of("no port it leads to is fed faster than it sends")
 	}
 	feeds, rate := x.feeds(out[0])
 	if feeds == 1 {
-		return fmt.Sprintf("one port feeds %s, no faster than it sends (%s)", out[0].ID(), FormatRate(rate))
+		return x.l.Sprintf("one port feeds %s, no faster than it sends (%s)", out[0].ID(), FormatRate(rate))
 	}
-	return fmt.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, out[0].ID(), FormatRate(rate), FormatRate(out[0].RateBps))
+	return x.l.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, out[0].ID(),
+		FormatRate(rate), FormatRate(out[0].RateBps))
 }
 
 // feeds counts the ports from which data of any class reaches egress port p, and
@@ -235,9 +239,9 @@ func (x *index) startCause(out []*record.Port) string {
 	}
 	who := x.who(all)
 	if len(all) > 1 {
-		who = "each of " + who
+		who = x.l.Of("each of ") + who
 	}
-	return fmt.Sprintf("congestion control starts %s at %s, together no more than the link", who, FormatRate(start))
+	return x.l.Sprintf("congestion control starts %s at %s, together no more than the link", who, FormatRate(start))
 }
 
 // cutCause holds when ECN slowed queue pairs before there was most to hold, at
@@ -266,22 +270,20 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	}
 	who := x.who(cut)
 	if len(cut) < len(qps) {
-		who += " of " + FormatCount(int64(len(qps)))
+		who += x.l.Of(" of ") + FormatCount(int64(len(qps)))
 	}
 	if says := x.cutsBy(&x.r.QPs[cut[0]]); says != "" {
-		return fmt.Sprintf("%s of %s slowed %s first, as %s", plural(cuts, what), x.r.QPs[cut[0]].Limits.Control(), who, says)
+		return x.l.Sprintf("%s of %s slowed %s first, as %s", plural(x.l, cuts, what), x.r.QPs[cut[0]].Limits.Control(),
+			who, says)
 	}
 	if kmin == 0 { // no switch on the way marked anything
-		return fmt.Sprintf("%s slowed %s first, %s", plural(cuts, what), who, x.unmarkedCuts(&x.r.QPs[cut[0]]))
+		return x.l.Sprintf("%s slowed %s first, %s", plural(x.l, cuts, what), who, x.unmarkedCuts(&x.r.QPs[cut[0]]))
 	}
-	return fmt.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(cuts, what), who, FormatBytes(kmin))
+	return x.l.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(x.l, cuts, what), who, FormatBytes(kmin))
 }
 
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return FormatCount(n) + " " + what + "s"
+func plural(l lang.Language, n int64, what string) string {
+	return l.Counted(n, FormatCount(n), what)
 }
 
 // pauseCause holds when PFC stopped every port that feeds egress port p before
@@ -310,9 +312,9 @@ func (x *index) pauseCause(p *record.Port) string {
 	if fed == 0 {
 		return ""
 	}
-	said := "PFC stopped its senders first, with XOFF at " + FormatBytes(xoff) + " of ingress"
+	said := x.l.Of("PFC stopped its senders first, with XOFF at ") + FormatBytes(xoff) + x.l.Of(" of ingress")
 	if len(others) > 0 {
-		said += ", filled above all by the queue of " + listPorts(others)
+		said += x.l.Of(", filled above all by the queue of ") + listPorts(others)
 	}
 	return said
 }
@@ -352,22 +354,23 @@ func (x *index) becauseOf(causes []string, qps []int32, limit int64) string {
 		q := &x.r.QPs[i]
 		for _, h := range q.Limits.Path {
 			if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.PausedPS > 0 {
-				return fmt.Sprintf(p.Layer.English().HeldUp+" on the way before more had queued up", h.Port)
+				return fmt.Sprintf(p.Layer.Words(x.l).HeldUp+x.l.Of(" on the way before more had queued up"), h.Port)
 			}
 		}
 	}
 	if x.strayed() {
-		return "the traffic that met there was over before more had queued up"
+		return x.l.Of("the traffic that met there was over before more had queued up")
 	}
 	n, span := x.sentFrames(qps), EndOf(x.r)-x.r.FirstPost()
 	if limit > 0 && n > 2*limit && span > 0 && !x.anyDropped(qps) {
-		return fmt.Sprintf("as much left as came, except for moments: %s from %s in all, %s on average",
+		return x.l.Sprintf("as much left as came, except for moments: %s from %s in all, %s on average",
 			FormatBytes(n), x.who(qps), FormatRate(units.Rate(mulDiv(8*n, int64(units.Second), int64(span)))))
 	}
-	ended := fmt.Sprintf("the traffic that met there was over before more had queued up: %s from %s in all", FormatBytes(n), x.who(qps))
+	ended := x.l.Sprintf("the traffic that met there was over before more had queued up: %s from %s in all",
+		FormatBytes(n), x.who(qps))
 	for _, i := range qps {
 		if p, d := x.firstDropped(&x.r.QPs[i]); p != nil {
-			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(d.Count, "frame"), d.Cause)
+			return x.l.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(x.l, d.Count, "frame"), d.Cause)
 		}
 	}
 	return ended

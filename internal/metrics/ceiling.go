@@ -1,9 +1,8 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -69,6 +68,12 @@ func NewExplainer(r *record.Run, workers int) *Explainer {
 	x := newIndex(r)
 	x.together.workers = max(1, workers)
 	return &Explainer{x}
+}
+
+// In makes the explainer speak a language.
+func (e *Explainer) In(l lang.Language) *Explainer {
+	e.x.l = l
+	return e
 }
 
 // Fork returns an explainer for another goroutine.
@@ -157,11 +162,11 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 	c.Of.Milli = share(d.TimePS, f)
 	c.Cause = NamedCause{c.Of.Kind, d.Where, c.Of.Milli}
 	if full := x.sayFullCores(f, q); full != "" && d.tells&tellsCores == 0 {
-		c.How += "; " + full
+		c.How += x.l.Of("; ") + full
 	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
 		c.Reached, c.Of, c.Cause = true, Cause{}, NamedCause{}
-		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
+		c.How = x.l.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c
 }
@@ -229,7 +234,7 @@ func (x *index) sayShared(f *record.Message, q *record.QP) string {
 	if most == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d flows shared %s, %s each", most, port, FormatRate(share))
+	return x.l.Sprintf("%d flows shared %s, %s each", most, port, FormatRate(share))
 }
 
 // meanwhile are the queue pairs that send data of messages under way while f was.
@@ -249,7 +254,8 @@ func (x *index) meanwhile(f *record.Message) map[int32]bool {
 func (x *index) sayWay(f *record.Message, q *record.QP) (cause Cause, how string) {
 	_, to := DataEnds(f)
 	cause = Cause{Kind: catalog.CauseLine, Place: record.Place{Kind: catalog.AtWay, Node: to}}
-	return cause, fmt.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0, f.DeliveredPS-f.CompletionPS)), qpActor(q))
+	return cause, x.l.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0,
+		f.DeliveredPS-f.CompletionPS)), qpActor(q))
 }
 
 // limitsOf lists the bounds of a message's payload rate. On a hop of rate R the
@@ -260,33 +266,39 @@ func (x *index) limitsOf(f *record.Message, q *record.QP) (out []Limit) {
 	frame, onWire := x.messageBytes(f, l)
 	payload := func(r units.Rate, of int64) units.Rate { return units.Rate(mulDiv(int64(r), f.Bytes, max(of, 1))) }
 	for _, h := range l.Path {
-		out = append(out, Limit{h.Port.String(), payload(h.RateBps, onWire), fmt.Sprintf("%s less headers and gaps", FormatRate(h.RateBps))})
+		out = append(out, Limit{h.Port.String(), payload(h.RateBps, onWire), x.l.Sprintf("%s less headers and gaps",
+			FormatRate(h.RateBps))})
 	}
 	out = append(out, x.creditLimits(f, l, func(r units.Rate) units.Rate { return payload(r, onWire) })...)
 	if l.MaxBps > 0 && l.MaxBps < l.LineBps {
-		out = append(out, Limit{"maximum rate", payload(l.MaxBps, onWire), "DCQCN's maximum " + FormatRate(l.MaxBps)})
+		out = append(out, Limit{x.l.Of("maximum rate"), payload(l.MaxBps, onWire), x.l.Of("DCQCN's maximum ") +
+			FormatRate(l.MaxBps)})
 	}
 	out = append(out, x.outstandingLimits(f, q)...)
 	if l.WindowBytes > 0 && l.BaseRTTPS > 0 {
 		// A window is judged before a packet is sent: the last may overshoot.
 		mtu := max(l.MTUBytes, 1)
 		w := (l.WindowBytes + mtu - 1) / mtu * mtu
-		out = append(out, Limit{limitWindow, RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
+		out = append(out, Limit{limitWindow, RateOf(w, l.BaseRTTPS), x.l.Sprintf("%s per idle round trip of %s",
+			FormatBytes(w), FormatTime(l.BaseRTTPS))})
 	}
 	for i := range l.Inside {
 		in := x.ofItsTime(&l.Inside[i])
-		does := "card reads"
+		does := x.l.Of("card reads")
 		if in.Write {
-			does = "card writes"
+			does = x.l.Of("card writes")
 		}
-		out = append(out, Limit{"inside " + in.Host, in.Bps, does + InsideBut(in) + ", bounded by " + in.String()})
+		out = append(out, Limit{x.l.Of("inside ") + in.Host, in.Bps, does + InsideBut(x.l, in) +
+			x.l.Of(", bounded by ") + in.String()})
 	}
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)
-		out = append(out, Limit{"receive buffer of " + to, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
+		out = append(out, Limit{x.l.Of("receive buffer of ") + to, payload(l.DrainBps, frame),
+			x.l.Of("the host takes ") + FormatRate(l.DrainBps)})
 	}
 	if fault := x.slowCard(f); fault != nil {
-		out = append(out, Limit{"card of " + fault.Node, payload(fault.RateBps, frame), "it " + SayFault(fault)})
+		out = append(out, Limit{x.l.Of("card of ") + fault.Node, payload(fault.RateBps, frame), x.l.Of("it ") +
+			SayFault(x.l, fault)})
 	}
 	return out
 }
@@ -301,7 +313,8 @@ func (x *index) outstandingLimits(f *record.Message, q *record.QP) (out []Limit)
 	each := min(f.Bytes, asker.ReadPartBytes)
 	trip := asker.ReadRTTPS + units.Time((each+mtu-1)/mtu-1)*slowest(l).TxTime(units.Bytes(mtu+int64(x.r.FrameHeader)+int64(x.r.WireOverhead)))
 	bitmap := func(bytes int64, trip units.Time) {
-		out = append(out, Limit{limitBitmap, RateOf(bytes, trip), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(bytes), FormatTime(trip))})
+		out = append(out, Limit{limitBitmap, RateOf(bytes, trip), x.l.Sprintf("%s per idle round trip of %s",
+			FormatBytes(bytes), FormatTime(trip))})
 	}
 	switch {
 	case l.BitmapPackets > 0 && asks && f.Bytes > asker.ReadPartBytes:
@@ -311,7 +324,8 @@ func (x *index) outstandingLimits(f *record.Message, q *record.QP) (out []Limit)
 	}
 	if asks {
 		n := asker.MaxRdAtomic
-		out = append(out, Limit{limitReads, RateOf(n*each, trip), fmt.Sprintf("%d of %s per idle round trip of %s", n, FormatBytes(each), FormatTime(trip))})
+		out = append(out, Limit{limitReads, RateOf(n*each, trip), x.l.Sprintf("%d of %s per idle round trip of %s", n,
+			FormatBytes(each), FormatTime(trip))})
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -179,13 +178,13 @@ func (x *index) brokenVerdict(c *brokenCircle, other *Verdict) *Verdict {
 		return other
 	}
 	milli := mulDiv(int64(held+after), 1000, int64(total))
-	said := x.sayBroken(c) + fmt.Sprintf(": %.0f %% of all messages' time went to that", 100*float64(held)/float64(total))
+	said := x.sayBroken(c) + x.l.Sprintf(": %.0f %% of all messages' time went to that", 100*float64(held)/float64(total))
 	if 100*after >= total {
-		said += fmt.Sprintf(", and %.0f %% to the storms that the watchdog saw in it", 100*float64(after)/float64(total))
+		said += x.l.Sprintf(", and %.0f %% to the storms that the watchdog saw in it", 100*float64(after)/float64(total))
 	}
 	if milli < dominates && other != nil {
 		if milli >= defectTells {
-			other.Text += "; besides, " + said
+			other.Text += x.l.Of("; besides, ") + said
 		}
 		return other
 	}
@@ -243,7 +242,7 @@ func (x *index) sayBroken(c *brokenCircle) string {
 		names[i] = c.ports[i].Port.String()
 	}
 	start := x.r.FirstPost()
-	said := fmt.Sprintf("deadlock: %s waited for each other in a circle from %s on, until ", listNames(names, 8),
+	said := x.l.Sprintf("deadlock: %s waited for each other in a circle from %s on, until ", listNames(x.l, names, 8),
 		FormatTime(c.stood[0].From-start))
 	broken := FormatTime(c.stood[0].To - start)
 	if c.breaks != catalog.DropStorm {
@@ -259,10 +258,10 @@ func (x *index) sayBroken(c *brokenCircle) string {
 				}
 			}
 		}
-		return said + fmt.Sprintf("the %s broke it at %s, and then each time that it closed again, by %s there in all",
-			c.breaks, broken, plural(lost, "discard"))
+		return said + x.l.Sprintf("the %s broke it at %s, and then each time that it closed again, by %s there in all",
+			c.breaks, broken, plural(x.l, lost, "discard"))
 	}
-	said += "the PFC watchdog broke it at " + broken
+	said += x.l.Of("the PFC watchdog broke it at ") + broken
 	storms := 0 // of one of its ports, of which the record may not tell of all that the circle stood
 	for _, w := range c.ports {
 		n := 0
@@ -280,9 +279,9 @@ func (x *index) sayBroken(c *brokenCircle) string {
 		}
 		least := ""
 		if storms > n {
-			least = "at least "
+			least = x.l.Of("at least ")
 		}
-		said += fmt.Sprintf(" (%s%d times, for it closed again; it stood for %s%s in all)", least, n, least, FormatTime(sum))
+		said += x.l.Sprintf(" (%s%d times, for it closed again; it stood for %s%s in all)", least, n, least, FormatTime(sum))
 	}
 	return said
 }

@@ -2,11 +2,11 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -26,7 +26,7 @@ type HeldUp struct {
 // an undisturbed one: of each message the cause that took most of it, together by cause, at the
 // queue pair where it lasted longest. Its share is of the collective's time. ok is false where
 // nothing takes a fifth of that.
-func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
+func CollectiveCause(l lang.Language, r *record.Run, k int) (out HeldUp, ok bool) {
 	c := &r.Collectives[k]
 	out.Path = c.Critical
 	end := c.StartPS
@@ -39,7 +39,7 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 	if end <= c.StartPS {
 		return out, false
 	}
-	x := newIndex(r)
+	x := newIndexIn(l, r)
 	type at struct {
 		cause Cause
 		host  string
@@ -123,13 +123,14 @@ func (x *index) ownCause(f *record.Message) (most *Dominant) {
 
 // SumsSentence is what is known of what held a collective up whose operations were added up: the stage
 // of its messages that took most of its critical path and is none of an undisturbed one.
-func SumsSentence(c *record.Collective) string {
+func SumsSentence(l lang.Language, c *record.Collective) string {
 	switch done := len(c.EndPS) > 0 && c.EndPS[len(c.EndPS)-1] >= 0; {
 	case !done:
-		return "it was not over at the end of the run, so that it has no critical path"
+		return l.Of("it was not over at the end of the run, so that it has no critical path")
 	case len(c.Critical) == 0:
-		return "its transfers run side by side, and which of them the last step waited for was not kept, so that it has " +
-			"no critical path"
+		return l.Of("its transfers run side by side, and which of them the last step waited for was not kept, so that it " +
+			"has " +
+			"no critical path")
 	}
 	var most *record.CriticalStage
 	all := units.Time(0)
@@ -145,11 +146,11 @@ func SumsSentence(c *record.Collective) string {
 		}
 	}
 	if most != nil && most.TimePS*lineShare >= all {
-		return fmt.Sprintf("held up for %.0f %% of its critical path: %s, before its messages were sent; where was not kept",
+		return l.Sprintf("held up for %.0f %% of its critical path: %s, before its messages were sent; where was not kept",
 			100*float64(most.TimePS)/float64(all), most.Name())
 	}
-	return "nothing holds its messages for a fifth of its critical path before they are sent; what they met on the " +
-		"way was not kept; " + whatHelps(c.Critical)
+	return l.Of("nothing holds its messages for a fifth of its critical path before they are sent; what they met on the "+
+		"way was not kept; ") + whatHelps(l, c.Critical)
 }
 
 // span is a time from one instant to another.
@@ -167,9 +168,9 @@ func covered(all []span) (t units.Time) {
 }
 
 // Sentence says what held a collective up, or where nothing did what would help.
-func (h *HeldUp) Sentence(held bool) string {
+func (h *HeldUp) Sentence(l lang.Language, held bool) string {
 	if !held {
-		return "nothing holds its messages for a fifth of its time; " + whatHelps(h.Path)
+		return l.Of("nothing holds its messages for a fifth of its time; ") + whatHelps(l, h.Path)
 	}
-	return fmt.Sprintf("held up for %.0f %% of its time: %s", float64(h.Cause.Milli)/10, h.How)
+	return l.Sprintf("held up for %.0f %% of its time: %s", float64(h.Cause.Milli)/10, h.How)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/run"
 )
@@ -20,7 +21,7 @@ func TestCollectiveCause(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held, ok := metrics.CollectiveCause(r, 0)
+		held, ok := metrics.CollectiveCause(lang.English, r, 0)
 		return held, ok, metrics.Collectives(r)[0]
 	}
 	slow, ok, x := of("hosts: {h2: {drain_rate: 20Gbps, rx_buffer: 200KB}}\n")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,13 +15,15 @@ import (
 // a limiter of CNPs, how rarely each could hear; whose CNPs were lost; where rates left a line idle,
 // what fills it and what that costs; what receivers held of packets that overtook others. Empty
 // where there is nothing of the kind.
-func Control(r *record.Run) []string {
-	return slices.Concat(sharedLimiters(r), coalescedTwice(r), lostCNPs(r), idleLine(r), resequenced(r))
+func Control(r *record.Run) []string { return control(lang.English, r) }
+
+func control(l lang.Language, r *record.Run) []string {
+	return slices.Concat(sharedLimiters(l, r), coalescedTwice(l, r), lostCNPs(l, r), idleLine(l, r), resequenced(l, r))
 }
 
 // resequenced says what receivers of packets in any order had to hold, and for how long messages waited for
 // packets that others had overtaken.
-func resequenced(r *record.Run) []string {
+func resequenced(l lang.Language, r *record.Run) []string {
 	late := int64(0)
 	for i := range r.Ledger {
 		if e := &r.Ledger[i]; e.Mechanism == catalog.Reordering {
@@ -39,15 +42,15 @@ func resequenced(r *record.Run) []string {
 	q := &r.QPs[most]
 	bitmap := ""
 	if n := q.Limits.BitmapPackets; n > 0 {
-		bitmap = fmt.Sprintf(" of a bitmap of %s", FormatCount(n))
+		bitmap = l.Sprintf(" of a bitmap of %s", FormatCount(n))
 	}
-	return []string{fmt.Sprintf("%s came behind later ones; %s held at most %s%s until an earlier one came",
-		plural(late, "packet"), q.Place(), plural(int64(q.PeakAhead), "packet"), bitmap)}
+	return []string{l.Sprintf("%s came behind later ones; %s held at most %s%s until an earlier one came",
+		plural(l, late, "packet"), q.Place(), plural(l, int64(q.PeakAhead), "packet"), bitmap)}
 }
 
 // lostCNPs names the hosts of which a tenth of the CNPs or more did not reach the senders they
 // were for; fewer may still have been on their way.
-func lostCNPs(r *record.Run) (out []string) {
+func lostCNPs(l lang.Language, r *record.Run) (out []string) {
 	var all, heard int64
 	for i := range r.QPs {
 		all, heard = all+r.QPs[i].CNPsSent, heard+r.QPs[i].CNPsReceived
@@ -73,41 +76,41 @@ func lostCNPs(r *record.Run) (out []string) {
 	}
 	for _, host := range hosts {
 		if n := lost[host]; n*10 >= sent[host] && n > 1 {
-			out = append(out, fmt.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: %s",
-				FormatCount(n), plural(sent[host], "CNP"), host, tookCNPs(r)))
+			out = append(out, l.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: %s",
+				FormatCount(n), plural(l, sent[host], "CNP"), host, tookCNPs(l, r)))
 		}
 	}
 	return out
 }
 
 // tookCNPs says where lost CNPs are to be looked for: on links, if no buffer dropped anything.
-func tookCNPs(r *record.Run) string {
+func tookCNPs(l lang.Language, r *record.Run) string {
 	var most *record.Port
 	by, frames := catalog.NoDrop, int64(0)
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
 			switch {
 			case d.Cause.Sign() != catalog.NoMechanism, d.Cause == catalog.DropStorm:
-				return "look at drops of the class that CNPs travel in (nic.cnp_class)"
+				return l.Of("look at drops of the class that CNPs travel in (nic.cnp_class)")
 			case (d.Cause.OnLink() || d.Cause == catalog.DropPortDown) && d.Count > frames:
 				most, by, frames = &r.Ports[i], d.Cause, d.Count
 			}
 		}
 	}
 	if most == nil {
-		return "look at drops of the class that CNPs travel in (nic.cnp_class)"
+		return l.Of("look at drops of the class that CNPs travel in (nic.cnp_class)")
 	}
-	return fmt.Sprintf("no buffer dropped any; look at the link %s - %s, which lost %s (%s)", most.ID(), most.Peer,
-		plural(frames, "frame"), by)
+	return l.Sprintf("no buffer dropped any; look at the link %s - %s, which lost %s (%s)", most.ID(), most.Peer,
+		plural(l, frames, "frame"), by)
 }
 
 // coalescedTwice tells of CNPs that the receiver's card keeps apart and the sender's card does again, so that
 // of those that came some had no effect: by the hosts that ignored them.
-func coalescedTwice(r *record.Run) (out []string) {
+func coalescedTwice(l lang.Language, r *record.Run) (out []string) {
 	limits := map[record.Place]string{} // who keeps apart what it sends, by whom that is for; looked up, never iterated
 	for i := range r.QPs {
 		if q := &r.QPs[i]; q.Limits.CNPLimiter != nil && q.CNPsSent > 0 {
-			limits[q.Peer] = fmt.Sprintf("%s sends at most one per %s", q.Host, microseconds(q.Limits.CNPLimiter.IntervalPS))
+			limits[q.Peer] = l.Sprintf("%s sends at most one per %s", q.Host, microseconds(q.Limits.CNPLimiter.IntervalPS))
 		}
 	}
 	done := map[string]bool{} // likewise
@@ -124,8 +127,9 @@ func coalescedTwice(r *record.Run) (out []string) {
 				ignored, came = ignored+o.CNPsIgnored, came+o.CNPsReceived
 			}
 		}
-		out = append(out, fmt.Sprintf("CNPs are kept apart twice: %s, and %s ignores what comes as soon after one that it took"+
-			": %s of the %s that came had no effect (nic.cnp_coalesce)", says, q.Host, FormatCount(ignored), plural(came, "CNP")))
+		out = append(out, l.Sprintf("CNPs are kept apart twice: %s, and %s ignores what comes as soon after one that it took"+
+			": %s of the %s that came had no effect (nic.cnp_coalesce)", says, q.Host, FormatCount(ignored), plural(l,
+			came, "CNP")))
 	}
 	return out
 }
@@ -145,29 +149,31 @@ type limiter struct {
 }
 
 // who are the queue pairs at the other end: senders, where each host has one.
-func (l *limiter) who() string {
-	if len(l.from) == l.pairs {
-		return "senders"
+func (m *limiter) who(l lang.Language) string {
+	if len(m.from) == m.pairs {
+		return l.Of("senders")
 	}
-	return "queue pairs"
+	return l.Of("queue pairs")
 }
 
 // sharedLimiters tells of the limiters of several queue pairs that left marks
 // unanswered, the busiest first.
-func sharedLimiters(r *record.Run) (out []string) {
+func sharedLimiters(l lang.Language, r *record.Run) (out []string) {
 	all := limitersOf(r)
-	for i, l := range all {
+	for i, m := range all {
 		if i == listedLimiters {
-			return append(out, fmt.Sprintf("and %s more that share a limiter of CNPs so", plural(int64(len(all)-i), "port")))
+			return append(out, l.Sprintf("and %s more that share a limiter of CNPs so", plural(l, int64(len(all)-i), "port")))
 		}
-		per := "per port"
-		if l.to != "" {
-			per = "to " + l.to
+		per := l.Of("per port")
+		if m.to != "" {
+			per = l.Of("to ") + m.to
 		}
-		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears at most one per %s on average "+
+		out = append(out, l.Sprintf("%s: %s CNP/s %s, each of %d %s hears at most one per %s on average "+
 			"(min_time_between_cnps %s, cnp_limiter %s); each was sent %s to %s CNPs, and %s got none",
-			l.Port, FormatCount(int64(units.Second/l.IntervalPS)), per, l.pairs, l.who(), microseconds(units.Time(l.pairs)*l.IntervalPS),
-			microseconds(l.IntervalPS), l.Scope, FormatCount(l.least), FormatCount(l.most), plural(l.limited, "marked packet")))
+			m.Port, FormatCount(int64(units.Second/m.IntervalPS)), per, m.pairs, m.who(l),
+			microseconds(units.Time(m.pairs)*m.IntervalPS),
+			microseconds(m.IntervalPS), m.Scope, FormatCount(m.least), FormatCount(m.most), plural(l, m.limited,
+				"marked packet")))
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -38,9 +36,9 @@ func (x *index) cutsBy(q *record.QP) string {
 		m    catalog.Mechanism
 		says string
 	}{
-		{catalog.DelayCut, "round trips were too long or grew"},
-		{catalog.LoadCut, "telemetry told of a port that was busier than it wants"},
-		{catalog.LossCut, "packets were lost or came out of order"},
+		{catalog.DelayCut, x.l.Of("round trips were too long or grew")},
+		{catalog.LoadCut, x.l.Of("telemetry told of a port that was busier than it wants")},
+		{catalog.LossCut, x.l.Of("packets were lost or came out of order")},
 	} {
 		if n := x.actOf(by.m, q).Count; n > most {
 			most, says = n, by.says
@@ -62,7 +60,7 @@ func (x *index) sayControlled(f *record.Message, q *record.QP, how string, cause
 	if worst == nil {
 		return cause, how
 	}
-	how += fmt.Sprintf("; on its way %s had the longest queue", worst.ID())
+	how += x.l.Sprintf("; on its way %s had the longest queue", worst.ID())
 	return x.orMoved(atPort(worst), how+x.filledBy(worst), f)
 }
 
@@ -75,21 +73,21 @@ func (x *index) unmarkedCuts(q *record.QP) string {
 	notice, on := x.notice(q)
 	switch {
 	case q.Is(catalog.Segments):
-		return "although no switch on the way marked anything"
+		return x.l.Of("although no switch on the way marked anything")
 	case q.CNPsReceived == 0:
-		return ownReasons
+		return x.l.Of(ownReasons)
 	case on != "":
-		return "after " + notice + "s" + on
+		return x.l.Of("after ") + notice + x.l.Of("s") + on
 	}
-	return "after " + notice + "s that were sent for losses"
+	return x.l.Of("after ") + notice + x.l.Of("s that were sent for losses")
 }
 
 // notice is what tells a queue pair of marks, and what it comes on, in words that follow.
 func (x *index) notice(q *record.QP) (noun, on string) {
 	if k, ok := x.peer(q); ok && x.r.QPs[k].Limits.CEOnAck {
-		return "CE flag", " on ACKs"
+		return x.l.Of("CE flag"), x.l.Of(" on ACKs")
 	}
-	return q.Layer.English().Message, ""
+	return q.Layer.Words(x.l).Message, ""
 }
 
 // telling is the mechanism by which receivers tell senders of marks: flags on acknowledgements where any has them.
@@ -104,9 +102,9 @@ func (x *index) telling(l catalog.Layer) catalog.Mechanism {
 // untold says why no receiver tells of marks.
 func (x *index) untold(l catalog.Layer) string {
 	if c := x.controller(); c != "" {
-		return c + " does not need them"
+		return c + x.l.Of(" does not need them")
 	}
-	return "no responder sends " + l.English().Message + "s: there is no congestion control"
+	return x.l.Of("no responder sends ") + l.Words(x.l).Message + x.l.Of("s: there is no congestion control")
 }
 
 // controller is the title of the congestion control of the registry that senders have; "": none has one.
@@ -149,11 +147,11 @@ func (x *index) neverCut() string {
 	}
 	switch {
 	case anyLoad:
-		return c + " never cut: " + idlePorts
+		return c + x.l.Of(" never cut: ") + x.l.Of(idlePorts)
 	case anyDelay:
-		return c + " never cut: " + shortTrips
+		return c + x.l.Of(" never cut: ") + x.l.Of(shortTrips)
 	}
-	return c + " never cut: nothing that it goes by came back to any sender"
+	return c + x.l.Of(" never cut: nothing that it goes by came back to any sender")
 }
 
 // controllerStates are the rows of cuts that come of something else than marks: of round trips and of

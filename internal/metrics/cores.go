@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -128,8 +127,8 @@ func (x *index) fullCores(q *record.QP, least float64) (all []string) {
 	}
 	tell := func(core int, does string) {
 		if busy := x.busyFor(q.Host, core); busy >= least {
-			all = append(all, fmt.Sprintf("%s, with the %s of that end, was busy for %.0f %% of its time",
-				coreName(q.Host, core), does, 100*busy))
+			all = append(all, x.l.Sprintf("%s, with the %s of that end, was busy for %.0f %% of its time",
+				coreName(x.l, q.Host, core), x.l.Of(does), 100*busy))
 			x.tells |= tellsCores
 		}
 	}

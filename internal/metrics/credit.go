@@ -1,9 +1,8 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,7 +13,9 @@ import (
 // the path MTU the buffer takes.
 
 // inputBuffer is how the buffer at the far end of a link is named as a limit or cause.
-func inputBuffer(port record.PortID) string { return "input buffer of " + port.String() }
+func inputBuffer(l lang.Language, port record.PortID) string {
+	return l.Of("input buffer of ") + port.String()
+}
 
 // creditLimits are the hops of a message's path whose credits bound it below their line.
 // A message that fits into the buffer whole never waits for a loop.
@@ -25,8 +26,8 @@ func (x *index) creditLimits(f *record.Message, l *record.QPLimits, line func(un
 			continue
 		}
 		if bound := RateOf(h.CreditPackets*mtu, h.CreditLoopPS); bound < line(h.RateBps) {
-			out = append(out, Limit{inputBuffer(h.Peer), bound, fmt.Sprintf("%s of %s per credit loop of %s",
-				plural(h.CreditPackets, "packet"), FormatBytes(mtu), FormatTime(h.CreditLoopPS))})
+			out = append(out, Limit{inputBuffer(x.l, h.Peer), bound, x.l.Sprintf("%s of %s per credit loop of %s",
+				plural(x.l, h.CreditPackets, "packet"), FormatBytes(mtu), FormatTime(h.CreditLoopPS))})
 		}
 	}
 	return out
@@ -68,6 +69,7 @@ func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host s
 		return Cause{}, "" // its card took less, or nothing, for a while
 	}
 	at := record.Place{Kind: catalog.AtInputBuffer, Node: h.Peer.Node, Port: int32(h.Peer.Port)}
-	return Cause{Kind: catalog.CauseBuffer, Place: at}, fmt.Sprintf("the input buffer of %s takes %s in a credit loop of %s, no more than %s",
+	return Cause{Kind: catalog.CauseBuffer, Place: at}, x.l.Sprintf("the input buffer of %s takes %s in a credit loop "+
+		"of %s, no more than %s",
 		h.Peer, FormatBytes(granted), FormatTime(h.CreditLoopPS), FormatRate(bound))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -159,13 +160,13 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	first := d.at[0].port
 	v := &Verdict{Kind: d.kind, Messages: d.of, Of: j.of, Cause: atPort(first)}
 	v.Cause.Milli = milli
-	went := fmt.Sprintf("%.0f %% of all messages' time", float64(milli)/10)
+	went := x.l.Sprintf("%.0f %% of all messages' time", float64(milli)/10)
 	if milli < defectTells {
-		went = fmt.Sprintf("%.0f %% of the slowest message's time", float64(share(d.slowest, j.defects.latest))/10)
+		went = x.l.Sprintf("%.0f %% of the slowest message's time", float64(share(d.slowest, j.defects.latest))/10)
 	}
 	if dominating != nil && d.kind == catalog.VerdictFailure && milli >= defectTells {
 		if said := x.filledInVain(dominating, d.links()); said != "" {
-			v.Text = x.sayDefect(v, &d, &j.defects) + ": " + went + " went to that, and " + said
+			v.Text = x.sayDefect(v, &d, &j.defects) + x.l.Of(": ") + went + x.l.Of(" went to that, and ") + said
 			return v
 		}
 	}
@@ -174,11 +175,12 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	if dominating != nil && broken && milli < dominating.Cause.Milli ||
 		milli < least && (dominating != nil || share(d.slowest, j.defects.latest) < defectSlowest) {
 		if dominating != nil && milli >= defectTells {
-			dominating.Text += "; " + x.besides(dominating, v, &d, &j.defects) + ": " + went + " went to that"
+			dominating.Text += x.l.Of("; ") + x.besides(dominating, v, &d, &j.defects) + x.l.Of(": ") + went +
+				x.l.Of(" went to that")
 		}
 		return dominating
 	}
-	v.Text = x.sayDefect(v, &d, &j.defects) + ": " + went + " went to that"
+	v.Text = x.sayDefect(v, &d, &j.defects) + x.l.Of(": ") + went + x.l.Of(" went to that")
 	if d.kind == catalog.VerdictFailure {
 		v.Text += x.after()
 	}
@@ -189,9 +191,9 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 func (x *index) besides(dominating, v *Verdict, d *defect, all *defects) string {
 	said := x.sayDefect(v, d, all)
 	if d.kind == catalog.VerdictFailure && strings.Contains(dominating.Text, x.nameOf(&v.Cause)) {
-		return "and to what the failure itself held up"
+		return x.l.Of("and to what the failure itself held up")
 	}
-	return "besides, " + said
+	return x.l.Of("besides, ") + said
 }
 
 // portTo is a port by which queue pairs send to a host; nil: there is none.
@@ -236,9 +238,9 @@ func (x *index) lostNotices(of int) *Verdict {
 			}
 		}
 		if pauses > 0 {
-			return &Verdict{Kind: catalog.VerdictLostCNPs, Of: of, Cause: atPort(p), Text: fmt.Sprintf("lost CNPs: of %s that "+
+			return &Verdict{Kind: catalog.VerdictLostCNPs, Of: of, Cause: atPort(p), Text: x.l.Sprintf("lost CNPs: of %s that "+
 				"receivers behind %s sent, %s arrived, so that %s had to send %s to senders that DCQCN should have slowed",
-				plural(sent, "CNP"), p.ID(), FormatCount(arrived), p.Node, plural(pauses, "pause"))}
+				plural(x.l, sent, "CNP"), p.ID(), FormatCount(arrived), p.Node, plural(x.l, pauses, "pause"))}
 		}
 	}
 	return nil
@@ -250,35 +252,35 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	switch d.kind {
 	case catalog.VerdictHeadroom:
 		v.Cause.Why = catalog.ReasonHeadroom
-		return fmt.Sprintf("short headroom: %s lossless frames, which came after its pause; its headroom of %s is "+
+		return x.l.Sprintf("short headroom: %s lossless frames, which came after its pause; its headroom of %s is "+
 			"less than the %s that the cable can need%s", x.sayDrops(p, catalog.DropHeadroom),
-			FormatBytes(p.Limits.HeadroomBytes), FormatBytes(p.Limits.HeadroomNeed), andMore(len(d.at)-1, "port"))
+			FormatBytes(p.Limits.HeadroomBytes), FormatBytes(p.Limits.HeadroomNeed), andMore(x.l, len(d.at)-1, "port"))
 	case catalog.VerdictMap:
 		v.Cause.Why = catalog.ReasonMap
 		if to := x.overrunBy(p); to != nil {
-			return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in %d, so that pauses of %s do not "+
+			return x.l.Sprintf("wrong priority map: %s puts in priority %d what hosts send in %d, so that pauses of %s do not "+
 				"stop it, and %s frames of it%s", p.Node, p.Class, to.Class, to.Node, x.sayDrops(to, catalog.DropHeadroom),
-				andMore(len(d.at)-1, "port"))
+				andMore(x.l, len(d.at)-1, "port"))
 		}
-		return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in another, and %s frames "+
-			"of it%s", p.Node, p.Class, x.sayDrops(p, catalog.NoDrop), andMore(len(d.at)-1, "port"))
+		return x.l.Sprintf("wrong priority map: %s puts in priority %d what hosts send in another, and %s frames "+
+			"of it%s", p.Node, p.Class, x.sayDrops(p, catalog.NoDrop), andMore(x.l, len(d.at)-1, "port"))
 	case catalog.VerdictOversize:
 		v.Cause.Why = catalog.ReasonOversize
-		return fmt.Sprintf("MTU mismatch: %s frames that are larger than its MTU%s", x.sayDrops(p, catalog.DropOversize),
-			andMore(len(d.at)-1, "port"))
+		return x.l.Sprintf("MTU mismatch: %s frames that are larger than its MTU%s", x.sayDrops(p, catalog.DropOversize),
+			andMore(x.l, len(d.at)-1, "port"))
 	case catalog.VerdictLoss:
 		v.Cause.Kind = catalog.CauseLoss
 		return x.sayLossy(d)
 	case catalog.VerdictSlowLink:
-		others := "others of " + p.Node + " like it"
+		others := x.l.Of("others of ") + p.Node + x.l.Of(" like it")
 		if x.hosts[p.Peer.Node] {
-			others = "those of other hosts"
+			others = x.l.Of("those of other hosts")
 		}
-		return fmt.Sprintf("the link %s - %s gives %s, and %s %s%s", p.ID(), p.Peer, FormatRate(p.RateBps), others,
-			FormatRate(x.slowLink(all, p)), andMore(len(d.links())-1, "link"))
+		return x.l.Sprintf("the link %s - %s gives %s, and %s %s%s", p.ID(), p.Peer, FormatRate(p.RateBps), others,
+			FormatRate(x.slowLink(all, p)), andMore(x.l, len(d.links())-1, "link"))
 	case catalog.VerdictReceiver:
 		v.Cause = ofCard(p.Peer.Node)
-		return x.slowTaker(p.Peer.Node) + andMore(len(d.at)-1, "card")
+		return x.slowTaker(p.Peer.Node) + andMore(x.l, len(d.at)-1, "card")
 	case catalog.VerdictFailure:
 		v.Cause = Cause{Kind: catalog.CauseFailure, Place: d.links()[0]}
 		return x.sayFailed(v, d)
@@ -286,8 +288,8 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 		return x.sayPolarised(v, d, all)
 	case catalog.VerdictLostCNPs:
 		sent, arrived := x.cnpsTo(p)
-		return fmt.Sprintf("lost CNPs: of %s that receivers behind %s sent, %s arrived, so that PFC held senders "+
-			"that DCQCN should have slowed", plural(sent, "CNP"), p.ID(), FormatCount(arrived))
+		return x.l.Sprintf("lost CNPs: of %s that receivers behind %s sent, %s arrived, so that PFC held senders "+
+			"that DCQCN should have slowed", plural(x.l, sent, "CNP"), p.ID(), FormatCount(arrived))
 	}
 	return x.sayUnmarked(d)
 }
@@ -309,11 +311,11 @@ func (x *index) overrunBy(p *record.Port) *record.Port {
 }
 
 // andMore counts further ones, in words that follow.
-func andMore(n int, what string) string {
+func andMore(l lang.Language, n int, what string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (and so at %s more)", plural(int64(n), what))
+	return l.Sprintf(" (and so at %s more)", plural(l, int64(n), what))
 }
 
 // sayDrops says how many frames a port dropped, of one cause or with NoDrop of all: "sw:1 dropped 12".
@@ -324,7 +326,7 @@ func (x *index) sayDrops(p *record.Port, why catalog.Drop) string {
 			n += d.Count
 		}
 	}
-	return fmt.Sprintf("%s dropped %s", p.ID(), FormatCount(n))
+	return x.l.Sprintf("%s dropped %s", p.ID(), FormatCount(n))
 }
 
 // links are those of the ports where it showed.
@@ -351,13 +353,13 @@ func (x *index) sayLossy(d *defect) string {
 		sent += o.TxPackets
 		for _, c := range o.DropCauses {
 			if c.Cause.OnLink() {
-				lost, by = lost+c.Count, c.Cause.String()
+				lost, by = lost+c.Count, c.Cause.In(x.l)
 			}
 		}
 	}
-	return fmt.Sprintf("the link %s - %s loses frames (%s): %s of the %s that it carried, %s, each of which "+
+	return x.l.Sprintf("the link %s - %s loses frames (%s): %s of the %s that it carried, %s, each of which "+
 		"costs a NAK, a timeout or a cut of the rate%s", p.ID(), p.Peer, by, FormatCount(lost), FormatCount(sent),
-		lossShare(float64(lost)/float64(max(sent, 1))), andMore(len(links)-1, "link"))
+		lossShare(float64(lost)/float64(max(sent, 1))), andMore(x.l, len(links)-1, "link"))
 }
 
 // lossShare is a share of frames in words, two digits of small ones.
@@ -497,11 +499,11 @@ func (x *index) sayPolarised(v *Verdict, d *defect, all *defects) string {
 	}
 	more := ""
 	if len(others) > 0 {
-		more = ", and the like at " + listNames(others, listedNobody)
+		more = x.l.Of(", and the like at ") + listNames(x.l, others, listedNobody)
 	}
-	return fmt.Sprintf("polarised ECMP: the hash of %s goes together with that of %s, so that what comes up from there "+
+	return x.l.Sprintf("polarised ECMP: the hash of %s goes together with that of %s, so that what comes up from there "+
 		"takes %s and never %s%s; another polynomial or a mixing hash in one of the tiers would spread it", p.Node,
-		listNames(a.below, listedNobody), p.ID(), listPorts(a.unused), more)
+		listNames(x.l, a.below, listedNobody), p.ID(), listPorts(a.unused), more)
 }
 
 // unmarked reports whether the ingress ports that feed a port paused who sends to it before it marked
@@ -538,14 +540,14 @@ func (x *index) sayUnmarked(d *defect) string {
 			xoff = o.Limits.XOFF.Threshold
 		}
 	}
-	said := fmt.Sprintf("PFC came before ECN: %s of %s, which share its buffer, sent pauses from %s each on",
-		plural(int64(paused), "ingress port"), p.Node, FormatBytes(xoff))
-	more := andMore(len(d.at)-1, "port")
+	said := x.l.Sprintf("PFC came before ECN: %s of %s, which share its buffer, sent pauses from %s each on",
+		plural(x.l, int64(paused), "ingress port"), p.Node, FormatBytes(xoff))
+	more := andMore(x.l, len(d.at)-1, "port")
 	if mark := x.acts[actKey{p.Layer.Vocabulary().Mark, p.Place()}]; mark.Count > 0 {
-		return fmt.Sprintf("%s, and %s, where marks begin at Kmin, %s, marked from %s on only%s", said, p.ID(),
+		return x.l.Sprintf("%s, and %s, where marks begin at Kmin, %s, marked from %s on only%s", said, p.ID(),
 			FormatBytes(p.Limits.KMinBytes), FormatTime(mark.First-x.r.FirstPost()), more)
 	}
-	return fmt.Sprintf("%s, while the queue of %s, of which they hold the parts, came to %s and marks begin at Kmin, %s%s",
+	return x.l.Sprintf("%s, while the queue of %s, of which they hold the parts, came to %s and marks begin at Kmin, %s%s",
 		said, p.ID(), FormatBytes(p.PeakQueueBytes), FormatBytes(p.Limits.KMinBytes), more)
 }
 

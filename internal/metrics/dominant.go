@@ -160,11 +160,11 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	best.tells = x.tells
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
-		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
+		best.How = x.l.Of("earlier messages of ") + qpActor(x.packetsOf(f, k)) + x.l.Of(" were not sent yet: ") + best.How
 	}
 	waits := func(p Part) bool { return slices.Contains(waitsToSend[:], p.Stage.Base()) }
 	if k.base == catalog.StageResending && slices.ContainsFunc(best.Parts, waits) {
-		best.How += "; what was sent again had to wait for its turn again"
+		best.How += x.l.Of("; what was sent again had to wait for its turn again")
 	}
 	if x.thorough && !x.single && best.Cause.Then == nil {
 		best.How += x.inSeries(f, &best.Cause, best.TimePS, k.base)

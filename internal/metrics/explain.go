@@ -2,11 +2,11 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -50,9 +50,12 @@ func DominantStage(r *record.Run, i int) Dominant {
 
 // Explain returns the dominant stage of message i and its ceiling, which is nil
 // where the record knows no path or the message has no payload.
-func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
+func Explain(r *record.Run, i int) (Dominant, *Ceiling) { return ExplainIn(lang.English, r, i) }
+
+// ExplainIn is Explain with the sentences in a language.
+func ExplainIn(l lang.Language, r *record.Run, i int) (Dominant, *Ceiling) {
 	f := &r.Messages[i]
-	x := newIndex(r)
+	x := newIndexIn(l, r)
 	x.thorough = true
 	k, ok := x.sender(f)
 	if !ok {
@@ -177,17 +180,17 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageRNRWait, catalog.StageAwaitRNR:
 		at := record.Place{Kind: catalog.AtReceiveQueue, Node: record.HostOf(f.Dst)}
 		cause = Cause{Kind: catalog.CauseReceives, Place: at}
-		return cause, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+		return cause, x.l.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case catalog.StagePaused, catalog.StageCredits:
 		return x.sayPaused(s.port(), f, q)
 	case catalog.StageQueue:
 		return x.sayQueue(s.port(), f, q)
 	case catalog.StageReceiveBuffer:
 		if l := x.stagedIn(f, q, true); l != nil {
-			how = fmt.Sprintf("it waited in the receive buffer of %s: %s", s.port(), staging(l))
+			how = x.l.Sprintf("it waited in the receive buffer of %s: %s", s.port(), staging(x.l, l))
 			return Cause{Kind: catalog.CauseStaged, Place: q.Place()}, how
 		}
-		return x.sayReceiveBuffer("it waited", s.port(), q)
+		return x.sayReceiveBuffer(x.l.Of("it waited"), s.port(), q)
 	case catalog.StageResending, catalog.StageLoss:
 		return x.sayLoss(s.base, &own, q, f)
 	}
@@ -215,9 +218,9 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 // whyNarrow is what made the window of a queue pair small.
 func (x *index) whyNarrow(q *record.QP) string {
 	if x.done(catalog.AckTimeout, q.Place()) || x.done(catalog.RTO, q.Place()) {
-		return "a timeout"
+		return x.l.Of("a timeout")
 	}
-	return "it was idle"
+	return x.l.Of("it was idle")
 }
 
 // peerHost is the host of a queue pair's peer.
@@ -237,6 +240,9 @@ func (x *index) bufferOf(host string) Cause {
 	return cause
 }
 
+// inOrder is what a message waited for that was answered already.
+const inOrder = "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
+
 // sayOwn tells of the stages that stand for themselves.
 func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *record.Message, q *record.QP) string {
 	me, stage := qpActor(q), on.Base()
@@ -245,76 +251,77 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	}
 	switch stage {
 	case catalog.StageOther:
-		return fmt.Sprintf("%s served %s first%s", where, x.others(at, q), x.sharedCard(at, q))
+		return x.l.Sprintf("%s served %s first%s", where, x.others(at, q), x.sharedCard(at, q))
 	case catalog.StageHung:
 		if f := x.faultOf(at.Node); f != nil {
-			return "the NIC of " + at.Node + " " + SayFault(f)
+			return x.l.Of("the NIC of ") + at.Node + " " + SayFault(x.l, f)
 		}
 	case catalog.StageControl:
-		return where + " sent ACKs, CNPs or PFC frames first"
+		return where + x.l.Of(" sent ACKs, CNPs or PFC frames first")
 	case catalog.StageCPU:
-		return fmt.Sprintf("the application on %s had not posted it yet", where)
+		return x.l.Sprintf("the application on %s had not posted it yet", where)
 	case catalog.StageConnect:
-		return fmt.Sprintf("%s set its connection up first", where)
+		return x.l.Sprintf("%s set its connection up first", where)
 	case catalog.StageRegister:
-		return fmt.Sprintf("%s registered its memory first", where)
+		return x.l.Sprintf("%s registered its memory first", where)
 	case catalog.StageEarlierWork:
 		return x.sayEarlier(on.Leg(), q, me)
 	case catalog.StageSending:
-		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
+		return x.l.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case catalog.StageSlowRestart:
-		return fmt.Sprintf("slow restart kept the window of %s small after %s", me, x.whyNarrow(q))
+		return x.l.Sprintf("slow restart kept the window of %s small after %s", me, x.whyNarrow(q))
 	case catalog.StageFence:
-		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
+		return x.l.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
 	case catalog.StageFetch:
-		return "the NIC fetched what its caches did not hold for " + me
+		return x.l.Of("the NIC fetched what its caches did not hold for ") + me
 	case catalog.StageInOrder:
-		return "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
+		return x.l.Of(inOrder)
 	case catalog.StageAwaitAck:
 		if f.Refused() {
-			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.HostOf(f.Dst), f.Status)
+			return x.l.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.HostOf(f.Dst), f.Status)
 		}
 		if f.Status == "WR_FLUSH_ERR" {
-			return fmt.Sprintf("%s had sent all of it when a message before it failed", me)
+			return x.l.Sprintf("%s had sent all of it when a message before it failed", me)
 		}
-		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.HostOf(f.Dst))
+		return x.l.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.HostOf(f.Dst))
 	case catalog.StageIdle:
-		return me + " had nothing to send"
+		return me + x.l.Of(" had nothing to send")
 	case catalog.StageResponses:
-		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
+		how := x.l.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
 		if _, because := x.lostWhere(f, q, true); because != "" {
-			how += "; " + because
+			how += x.l.Of("; ") + because
 		} else if p, drop := x.dropped(q); p != nil {
-			how += "; " + x.sayDropped(p, drop)
+			how += x.l.Of("; ") + x.sayDropped(p, drop)
 		}
 		return how
 	case catalog.StageReordered:
-		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
+		return x.l.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
 	case catalog.StageBeyond:
-		return "its way had more hops than the record holds"
+		return x.l.Of("its way had more hops than the record holds")
 	case catalog.StageLatency:
 		x.tells |= tellsPlace
-		return "a packet takes that long through the pipeline of " + where
+		return x.l.Of("a packet takes that long through the pipeline of ") + where
 	case catalog.StageJitter:
-		return "noise brought a packet from " + where + " that much later into the switch ahead (docs/models/noise.md)"
+		return x.l.Sprintf("noise brought a packet from %s that much later into the switch ahead (docs/models/noise.md)",
+			where)
 	case catalog.StagePropagation:
 		x.tells |= tellsPlace
-		return "a signal takes that long along the cable " + where
+		return x.l.Of("a signal takes that long along the cable ") + where
 	case catalog.StageSerialisation:
 		x.tells |= tellsPlace
 		return x.saySerialisation(where, q)
 	}
 	x.tells |= tellsPlace
-	return on.String() + " at " + where
+	return on.In(x.l) + x.l.Of(" at ") + where
 }
 
 func (x *index) saySerialisation(port string, q *record.QP) string {
 	for _, h := range q.Limits.Path {
 		if h.Port.String() == port {
-			return fmt.Sprintf("a packet takes that long onto the link at %s of %s", FormatRate(h.RateBps), port)
+			return x.l.Sprintf("a packet takes that long onto the link at %s of %s", FormatRate(h.RateBps), port)
 		}
 	}
-	return "a packet takes that long onto the link of " + port
+	return x.l.Of("a packet takes that long onto the link of ") + port
 }
 
 // sayRate tells what congestion control did to a queue pair, and which port of
@@ -327,25 +334,25 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 	}
 	switch {
 	case x.notified(q):
-		words := q.Layer.English()
-		at := "at " + FormatRate(goodput)
+		words := q.Layer.Words(x.l)
+		at := x.l.Sprintf("at %s", FormatRate(goodput))
 		if goodput < q.MinRateBps { // of a message that mostly waited for others
-			at = "back"
+			at = x.l.Of("back")
 		}
 		if says := x.cutsBy(q); says != "" {
-			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, as %s", q.Limits.Control(), me, at, says), cause)
+			return x.sayControlled(f, q, x.l.Sprintf("%s held %s %s, as %s", q.Limits.Control(), me, at, says), cause)
 		}
 		if q.Limits.Control() != "" {
 			words.Control = q.Limits.Control()
 		}
 		if q.CNPsReceived == 0 && q.Limits.Control() != "" {
-			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, %s", words.Control, me, at, ownReasons), cause)
+			return x.sayControlled(f, q, x.l.Sprintf("%s held %s %s, %s", words.Control, me, at, x.l.Of(ownReasons)), cause)
 		}
 		notice, on := x.notice(q)
-		how = fmt.Sprintf("%s held %s %s after %ss%s from %s", words.Control, me, at, notice, on, peerHost(q))
+		how = x.l.Sprintf("%s held %s %s after %ss%s from %s", words.Control, me, at, notice, on, peerHost(q))
 		if x.known.to == 0 { // of the queue pair's life
-			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s%s from %s", words.Control, me, at,
-				FormatRate(q.MinRateBps), plural(q.CNPsReceived, notice), on, peerHost(q))
+			how = x.l.Sprintf("%s held %s %s (lowest rate %s) after %s%s from %s", words.Control, me, at,
+				FormatRate(q.MinRateBps), plural(x.l, q.CNPsReceived, notice), on, peerHost(q))
 		}
 		p, met, known := x.marked(f)
 		switch {
@@ -357,23 +364,23 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 			return cause, how + x.missing(f, q)
 		case known:
 			if at, because := x.lostWhere(f, q, false); because != "" && words.Message == "CNP" {
-				return at, how + ", sent for losses: " + because
+				return at, how + x.l.Of(", sent for losses: ") + because
 			}
 			return cause, how
 		}
 		if p := x.firstMarked(q); x.heldMarks(p, f) {
-			return x.sayMarkedHeld(p, q, fmt.Sprintf("%s; %s marked packets", how, p.ID()))
+			return x.sayMarkedHeld(p, q, x.l.Sprintf("%s; %s marked packets", how, p.ID()))
 		} else if p != nil {
-			return atPort(p), fmt.Sprintf("%s; %s marked packets%s", how, p.ID(), x.filledBy(p))
+			return atPort(p), x.l.Sprintf("%s; %s marked packets%s", how, p.ID(), x.filledBy(p))
 		}
 		return cause, how
 	case q.Limits.InitialBps > 0 && q.Limits.InitialBps < q.Limits.LineBps:
-		how = fmt.Sprintf("%s began at its initial rate of %s", me, FormatRate(q.Limits.InitialBps))
-		return cause, how + " and no CNP reached it"
+		how = x.l.Sprintf("%s began at its initial rate of %s", me, FormatRate(q.Limits.InitialBps))
+		return cause, how + x.l.Of(" and no CNP reached it")
 	case q.Limits.MaxBps > 0 && q.Limits.MaxBps < q.Limits.LineBps:
-		return cause, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
+		return cause, x.l.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
-	return cause, "pacing held " + me
+	return cause, x.l.Of("pacing held ") + me
 }
 
 // missing says that notifications of congestion for a message's connection were dropped on their way back, in
@@ -391,12 +398,12 @@ func (x *index) missing(f *record.Message, q *record.QP) string {
 	if most == nil || !ok || x.r.QPs[k].Limits.CEOnAck || x.r.QPs[k].CNPsSent <= q.CNPsReceived {
 		return ""
 	}
-	words, n := q.Layer.English(), most.Acts.Total().Count
-	what := plural(n, words.Message)
+	words, n := q.Layer.Words(x.l), most.Acts.Total().Count
+	what := plural(x.l, n, words.Message)
 	if n > x.r.QPs[k].CNPsSent-q.CNPsReceived { // acknowledgements that have a class of their own
-		what = plural(n, "frame") + ", " + words.Message + "s among them,"
+		what = plural(x.l, n, "frame") + ", " + words.Message + x.l.Of("s among them,")
 	}
-	return fmt.Sprintf("; on the way back %s dropped %s in priority %d, so that it was told late or not at all",
+	return x.l.Sprintf("; on the way back %s dropped %s in priority %d, so that it was told late or not at all",
 		x.metPort(&record.Met{Port: most.Port}), what, most.Class)
 }
 
@@ -433,9 +440,9 @@ func (x *index) notified(q *record.QP) bool {
 // sayEarlier tells what the messages of a queue pair, of which one waited for
 // earlier ones, spent most time on at it.
 func (x *index) sayEarlier(leg catalog.Leg, q *record.QP, me string) string {
-	how := "earlier messages of " + me + " were not sent yet"
+	how := x.l.Of("earlier messages of ") + me + x.l.Of(" were not sent yet")
 	if most := x.longest(spentAt{qpKey{q.Host, q.QP}, leg}); most != "" {
-		how += "; what held its messages most: " + most
+		how += x.l.Of("; what held its messages most: ") + most
 	}
 	return how
 }
@@ -463,14 +470,14 @@ type spentAt struct {
 func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	l := &q.Limits
 	if l.Windowed() {
-		how = fmt.Sprintf("%s's window let %s send no more per round trip", l.Control(), me)
+		how = x.l.Sprintf("%s's window let %s send no more per round trip", l.Control(), me)
 		if says := x.cutsBy(q); says != "" && x.notified(q) {
-			return x.sayControlled(f, q, how+", and had become small, as "+says,
+			return x.sayControlled(f, q, how+x.l.Of(", and had become small, as ")+says,
 				Cause{Kind: catalog.CauseWindow, Place: q.Place()})
 		}
 		return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
 	}
-	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
+	how = x.l.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
 	return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
 }
 
@@ -479,10 +486,11 @@ func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cau
 func (x *index) sayReads(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	n := strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
 	if allows, best, fill := x.readsFill(f); fill {
-		return Cause{Kind: catalog.CauseEarlier, Place: q.Place()}, fmt.Sprintf("%s had as many READs and atomics outstanding as max_rd_atomic allows, %s: these bring %s, where all else allows %s",
+		return Cause{Kind: catalog.CauseEarlier, Place: q.Place()}, x.l.Sprintf("%s had as many READs and atomics "+
+			"outstanding as max_rd_atomic allows, %s: these bring %s, where all else allows %s",
 			me, n, FormatRate(allows), FormatRate(best))
 	}
-	how = me + " had as many READs and atomics outstanding as max_rd_atomic allows: " + n
+	how = me + x.l.Of(" had as many READs and atomics outstanding as max_rd_atomic allows: ") + n
 	return Cause{Kind: catalog.CauseReads, Place: q.Place()}, how
 }
 
@@ -510,10 +518,10 @@ func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (cause Cau
 	l := &q.Limits
 	packets := bitmapPackets(q)
 	if l.BitmapPackets == 0 {
-		how = fmt.Sprintf("half the PSN space let %s send no more than %s per round trip", me, plural(packets, "packet"))
+		how = x.l.Sprintf("half the PSN space let %s send no more than %s per round trip", me, plural(x.l, packets, "packet"))
 	} else {
-		how = "the receive bitmap of %s let %s send no more than that per round trip"
-		how = fmt.Sprintf(how, plural(packets, "packet"), me)
+		how = x.l.Sprintf("the receive bitmap of %s let %s send no more than that per round trip",
+			plural(x.l, packets, "packet"), me)
 	}
 	return x.sayOutstanding(f, q, catalog.CauseBitmap, how, packets*l.MTUBytes)
 }
@@ -525,24 +533,24 @@ func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
 func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Cause, how string, most int64) (cause Cause, said string) {
 	if cause, because, known := x.sayStretched(f, q, most); because != "" {
-		how += ", which was long, as " + because
+		how += x.l.Of(", which was long, as ") + because
 		if cause.Kind == catalog.CausePort && x.limitSaves(f, q, cause.Place.PortID(), x.heldBy(f, limit)) {
-			return Cause{Kind: limit, Place: q.Place()}, how + butMore
+			return Cause{Kind: limit, Place: q.Place()}, how + x.l.Of(butMore)
 		}
 		return cause, how
 	} else if m, wait := x.longestWait(f); known && m != nil && x.busyWay(f, q, x.heldBy(f, limit)) &&
 		!x.limitSaves(f, q, x.metPort(m), x.heldBy(f, limit)) {
 		cause, because = x.sayWait(f, q, m, wait)
-		return cause, how + ", which took longer, as " + because
+		return cause, how + x.l.Of(", which took longer, as ") + because
 	} else if known {
-		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + x.l.Of(" when idle")
 	}
 	deepest := x.stretched(f, q, most)
 	if deepest == nil {
-		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + x.l.Of(" when idle")
 	}
 	name := deepest.ID()
-	return atPort(deepest), fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name,
+	return atPort(deepest), x.l.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name,
 		FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q))
 }
 
@@ -575,27 +583,27 @@ func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 	case n == 0:
 		return ""
 	case mine:
-		return fmt.Sprintf(", shared with %s", plural(n, "other queue pair"))
+		return x.l.Sprintf(", shared with %s", plural(x.l, n, "other queue pair"))
 	case n == 1:
-		return ", which this message does not take but 1 other queue pair does"
+		return x.l.Of(", which this message does not take but 1 other queue pair does")
 	default:
-		return fmt.Sprintf(", which this message does not take but %s do", plural(n, "other queue pair"))
+		return x.l.Sprintf(", which this message does not take but %s do", plural(x.l, n, "other queue pair"))
 	}
 }
 
 func (x *index) others(port record.PortID, q *record.QP) string {
 	n := x.beside(port, q, true)
 	if n < 1 {
-		return "other traffic"
+		return x.l.Of("other traffic")
 	}
-	return plural(n, "other queue pair")
+	return plural(x.l, n, "other queue pair")
 }
 
 // WhyRate says in words what held the rate of a queue pair; empty: the record has none.
-func WhyRate(r *record.Run, at record.Place) string {
+func WhyRate(l lang.Language, r *record.Run, at record.Place) string {
 	for i := range r.QPs {
 		if q := &r.QPs[i]; q.Place() == at {
-			_, how := newIndex(r).sayRate(&record.Message{}, q, q.Name())
+			_, how := newIndexIn(l, r).sayRate(&record.Message{}, q, q.Name())
 			return how
 		}
 	}

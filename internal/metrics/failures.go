@@ -1,11 +1,11 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -13,43 +13,45 @@ import (
 // FailureSteps says how long after a failure it was noticed and no table led over the link any
 // more, and what that time was made of: "noticed after 1 ms, converged after 11 ms (1 ms
 // detection, 10 ms convergence)". Whether another way was left is not part of it.
-func FailureSteps(f *record.Failure) string { return failureSteps(f, "the run") }
+func FailureSteps(l lang.Language, f *record.Failure) string {
+	return failureSteps(l, f, l.Of("the run"))
+}
 
 // failureSteps is FailureSteps up to the end of what it names.
-func failureSteps(f *record.Failure, until string) string {
+func failureSteps(l lang.Language, f *record.Failure, until string) string {
 	switch {
 	case f.Silent && f.UpPS > 0:
-		return fmt.Sprintf("a black hole for %s, which nobody noticed", FormatTime(f.UpPS-f.DownPS))
+		return l.Sprintf("a black hole for %s, which nobody noticed", FormatTime(f.UpPS-f.DownPS))
 	case f.Silent:
-		return "a black hole, which nobody noticed"
+		return l.Of("a black hole, which nobody noticed")
 	case f.NoticedPS < 0 && f.UpPS > 0:
-		return fmt.Sprintf("over after %s, before it was noticed", FormatTime(f.UpPS-f.DownPS))
+		return l.Sprintf("over after %s, before it was noticed", FormatTime(f.UpPS-f.DownPS))
 	case f.NoticedPS < 0:
-		return "not noticed before " + until + " ended"
+		return l.Of("not noticed before ") + until + l.Of(" ended")
 	}
-	said := "noticed after " + FormatTime(f.NoticedPS-f.DownPS)
+	said := l.Of("noticed after ") + FormatTime(f.NoticedPS-f.DownPS)
 	if f.ReroutedPS < 0 {
-		return said + ", not converged before " + until + " ended"
+		return said + l.Of(", not converged before ") + until + l.Of(" ended")
 	}
 	var parts []string
 	for _, p := range f.Phases {
-		parts = append(parts, FormatTime(p.PS)+" "+p.Name)
+		parts = append(parts, FormatTime(p.PS)+" "+l.Of(p.Name))
 	}
-	said = fmt.Sprintf("%s, converged after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
+	said = l.Sprintf("%s, converged after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
 	if f.UpPS > 0 && f.UpPS < f.ReroutedPS {
-		said += fmt.Sprintf(", %s after the link worked again", FormatTime(f.ReroutedPS-f.UpPS))
+		said += l.Sprintf(", %s after the link worked again", FormatTime(f.ReroutedPS-f.UpPS))
 	}
 	return said
 }
 
 // SayLoop tells of a forwarding loop, in words that follow what went round in it.
-func SayLoop(l *record.Loop) string {
-	when := "from " + FormatTime(l.FromPS) + " on"
-	if l.ToPS >= 0 {
-		when = fmt.Sprintf("for %s from %s on, until all of them had new tables", FormatTime(l.ToPS-l.FromPS),
-			FormatTime(l.FromPS))
+func SayLoop(l lang.Language, o *record.Loop) string {
+	when := l.Of("from ") + FormatTime(o.FromPS) + l.Of(" on")
+	if o.ToPS >= 0 {
+		when = l.Sprintf("for %s from %s on, until all of them had new tables", FormatTime(o.ToPS-o.FromPS),
+			FormatTime(o.FromPS))
 	}
-	return fmt.Sprintf("went round in a loop of %s %s", strings.Join(l.Nodes, " and "), when)
+	return l.Sprintf("went round in a loop of %s %s", strings.Join(o.Nodes, " and "), when)
 }
 
 // loopAt is the loop that packets which ended their TTL at a switch went round in, the one in which most
@@ -66,7 +68,7 @@ func (x *index) loopAt(node string) (most *record.Loop) {
 // sayFailure tells of a failure, in words that follow a semicolon.
 func (x *index) sayFailure(f *record.Failure) string {
 	x.tells |= tellsDrops
-	told, until := *f, "the run"
+	told, until := *f, x.l.Of("the run")
 	if to := x.known.to; to > 0 { // what came later is not part of what is told
 		if told.NoticedPS > to {
 			told.NoticedPS = -1
@@ -77,17 +79,17 @@ func (x *index) sayFailure(f *record.Failure) string {
 		if told.UpPS > to {
 			told.UpPS = 0
 		}
-		until = "the message"
+		until = x.l.Of("the message")
 	}
 	with := ""
 	switch {
 	case f.SwitchDown != "":
-		with = " with the switch " + f.SwitchDown
+		with = x.l.Of(" with the switch ") + f.SwitchDown
 	case f.LostFrom != "":
-		with = " for what " + f.LostFrom + " sends"
+		with = x.l.Of(" for what ") + f.LostFrom + x.l.Of(" sends")
 	}
-	return fmt.Sprintf("the link %s failed%s%s at %s, %s", f.Link, with, x.timesUpTo(f),
-		FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(&told, until))
+	return x.l.Sprintf("the link %s failed%s%s at %s, %s", f.Link, with, x.timesUpTo(f),
+		FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(x.l, &told, until))
 }
 
 // timesUpTo counts the failures of a link in the time that is asked about of which one is the last, in words that
@@ -102,7 +104,7 @@ func (x *index) timesUpTo(last *record.Failure) string {
 	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" %d times, the last", n)
+	return x.l.Sprintf(" %d times, the last", n)
 }
 
 // sayFailed names the switch that failed, if all links did with it that took time of messages, or the link that
@@ -120,9 +122,10 @@ func (x *index) sayFailed(v *Verdict, d *defect) string {
 		}
 	}
 	if with == "" {
-		return x.nameOf(&v.Cause) + " failed" + x.outages(v.Cause.Place) + andMore(len(d.links())-1, "link")
+		return x.nameOf(&v.Cause) + x.l.Of(" failed") + x.outages(v.Cause.Place) + andMore(x.l, len(d.links())-1, "link")
 	}
-	return "the switch " + with + " failed" + strings.Replace(x.outages(v.Cause.Place), " with the switch "+with, "", 1)
+	return x.l.Of("the switch ") + with + x.l.Of(" failed") + strings.Replace(x.outages(v.Cause.Place),
+		x.l.Of(" with the switch ")+with, "", 1)
 }
 
 // failureOn is the latest failure that a message met on the way of its queue pair's
@@ -174,12 +177,12 @@ func (x *index) failed(f *record.Message, of func(link record.Place) bool) (late
 }
 
 // whyNotRerouted says why no flow changed its path.
-func whyNotRerouted(r *record.Run) string {
+func whyNotRerouted(l lang.Language, r *record.Run) string {
 	if len(r.Failures) == 0 {
-		return "no flow changed its path"
+		return l.Of("no flow changed its path")
 	}
 	f := &r.Failures[0]
-	said := fmt.Sprintf("%s failed, %s", f.Link, FailureSteps(f))
+	said := l.Sprintf("%s failed, %s", f.Link, FailureSteps(l, f))
 	if f.NoticedPS < 0 {
 		return said
 	}
@@ -187,14 +190,14 @@ func whyNotRerouted(r *record.Run) string {
 		return said
 	}
 	if f.Switches == 0 {
-		return said + "; no table of a switch had to change for it"
+		return said + l.Of("; no table of a switch had to change for it")
 	}
-	tables := plural(int64(f.Switches), "switch table")
+	tables := plural(l, int64(f.Switches), "switch table")
 	if at, frames := noRoute(r); frames > 0 {
-		return fmt.Sprintf("%s; %s changed, but no other way was left: %s then dropped %s", said, tables, at,
-			plural(frames, "frame"))
+		return l.Sprintf("%s; %s changed, but no other way was left: %s then dropped %s", said, tables, at,
+			plural(l, frames, "frame"))
 	}
-	return fmt.Sprintf("%s; %s changed, but no packet met another path there", said, tables)
+	return l.Sprintf("%s; %s changed, but no packet met another path there", said, tables)
 }
 
 // noRoute is where the most frames were dropped that came in by it and had no route on, and how many
@@ -235,7 +238,8 @@ func (x *index) failurePlaces() *places {
 	out := &places{most: x.places}
 	for i := range x.r.Failures {
 		f := &x.r.Failures[i]
-		p := Place{Where: f.Link, Count: int64(f.Switches), Unit: InTime, reason: func() string { return FailureSteps(f) }}
+		p := Place{Where: f.Link, Count: int64(f.Switches), Unit: InTime,
+			reason: func() string { return FailureSteps(x.l, f) }}
 		if f.NoticedPS >= 0 {
 			p.FirstPS = f.NoticedPS
 		}

@@ -1,10 +1,10 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -107,7 +107,8 @@ func (x *index) cardBinds(f *record.Message, q *record.QP) (cause Cause, because
 	frame, _ := x.messageBytes(f, &q.Limits)
 	best := units.Rate(mulDiv(int64(fault.RateBps), f.Bytes, max(frame, 1)))
 	if reached := mulDiv(int64(Goodput(f)), 1000, int64(max(best, 1))); reached >= near {
-		return ofCard(fault.Node), fmt.Sprintf("; the card of %s %s, of which it reached %.0f %%", fault.Node, SayFault(fault),
+		return ofCard(fault.Node), x.l.Sprintf("; the card of %s %s, of which it reached %.0f %%", fault.Node,
+			SayFault(x.l, fault),
 			float64(reached)/10)
 	}
 	return Cause{}, ""
@@ -119,19 +120,19 @@ func ofCard(host string) Cause {
 }
 
 // SayFault tells of a fault, in words that follow the name of its host.
-func SayFault(f *record.Fault) string {
-	when := "from " + FormatTime(f.FromPS) + " on"
+func SayFault(l lang.Language, f *record.Fault) string {
+	when := l.Of("from ") + FormatTime(f.FromPS) + l.Of(" on")
 	if f.ToPS >= 0 {
-		when = "from " + FormatTime(f.FromPS) + " to " + FormatTime(f.ToPS)
+		when = l.Of("from ") + FormatTime(f.FromPS) + l.Of(" to ") + FormatTime(f.ToPS)
 	}
 	switch f.Kind {
 	case record.FaultHang:
-		return "hung " + when
+		return l.Of("hung ") + when
 	case record.FaultPauses:
 		if f.Lapses > 0 {
-			when += ", but for " + plural(int64(f.Lapses), "lapse")
+			when += l.Of(", but for ") + plural(l, int64(f.Lapses), "lapse")
 		}
-		return "paused its switch for no reason of its own " + when
+		return l.Of("paused its switch for no reason of its own ") + when
 	}
-	return fmt.Sprintf("took data only at %s %s", FormatRate(f.RateBps), when)
+	return l.Sprintf("took data only at %s %s", FormatRate(f.RateBps), when)
 }

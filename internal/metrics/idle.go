@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,11 +15,11 @@ const idleShare = 0.1
 // idleLine says of one line that rates left a tenth of it and more idle, and names what
 // fills it: of a line that its senders may not fill together their rate, else of the port
 // with most marks what keeps DCQCN from it, and at which price.
-func idleLine(r *record.Run) []string {
+func idleLine(l lang.Language, r *record.Run) []string {
 	if r.Control == nil {
 		return nil
 	}
-	x := newIndex(r)
+	x := newIndexIn(l, r)
 	if says := x.heldBelow(); says != "" {
 		return []string{says}
 	}
@@ -35,9 +36,10 @@ func idleLine(r *record.Run) []string {
 	if says == "" {
 		return nil
 	}
-	says += ", because DCQCN held back what was to leave by it"
+	says += l.Of(", because DCQCN held back what was to leave by it")
 	if worst.Limits.EgressDrop != nil {
-		return []string{says + "; what fills it fills its queue, and this class drops what finds no room there (docs/models/dcqcn.md)"}
+		return []string{says + l.Of("; what fills it fills its queue, and this class drops what finds no room there "+
+			"(docs/models/dcqcn.md)")}
 	}
 	senders := x.class(x.out(worst.ID()), worst.Class)
 	if s := x.setting(worst, senders); s != nil {
@@ -49,17 +51,19 @@ func idleLine(r *record.Run) []string {
 // fills names a setting and its price: the queue of a like incast, where it is one to a
 // host that keeps up.
 func (x *index) fills(s *Setting, p *record.Port, senders []int32) string {
-	says := fmt.Sprintf("; dcqcn.%s: %s fills a line", s.Key, s.Value)
+	says := x.l.Sprintf("; dcqcn.%s: %s fills a line", s.Key, s.Value)
 	if s.Key != clampKey && x.r.Control.ClampTargetRate && slices.Contains(x.r.Control.Changed, clampKey) {
-		says = fmt.Sprintf("; with %s: true no rate comes back from a cut: dcqcn.%s: false with %s: %s fills a line", clampKey, clampKey, s.Key, s.Value)
+		says = x.l.Sprintf("; with %s: true no rate comes back from a cut: dcqcn.%s: false with %s: %s fills a line",
+			clampKey, clampKey, s.Key, s.Value)
 	}
-	says += " at the price of its queue"
+	says += x.l.Of(" at the price of its queue")
 	if len(senders) < 2 || x.drains[p.Peer.Node] != nil {
-		return says + " (docs/models/dcqcn.md)"
+		return says + x.l.Of(" (docs/models/dcqcn.md)")
 	}
 	scope, _ := x.limiterOf(senders)
 	f := s.nearest(p.RateBps, len(senders), scope)
-	return fmt.Sprintf("%s: %d to 1 at %d Gb/s, 32 MB each, then reaches %.0f %% with %.3g MB in it on average (docs/models/dcqcn.md)",
+	return x.l.Sprintf("%s: %d to 1 at %d Gb/s, 32 MB each, then reaches %.0f %% with %.3g MB in it on average "+
+		"(docs/models/dcqcn.md)",
 		says, f.Senders, f.Gbps, f.Share, f.QueueMB)
 }
 
@@ -116,12 +120,12 @@ func (x *index) active() float64 { return float64(EndOf(x.r) - x.r.FirstPost()) 
 // apart; "" where that is less than a tenth.
 func (x *index) idle(p *record.Port) (says string, idle float64) {
 	span := x.active()
-	says, idle = p.Name()+" was idle for %.0f %% of the time", 1-p.Utilisation-float64(p.PausedPS)/span
+	says, idle = p.Name()+x.l.Of(" was idle for %.0f %% of the time"), 1-p.Utilisation-float64(p.PausedPS)/span
 	if p.PausedPS > 0 {
-		says += " beside its pauses"
+		says += x.l.Of(" beside its pauses")
 	}
 	if d := x.drains[p.Peer.Node]; d != nil && d.DrainBps < p.RateBps { // its pauses are what it does not take
-		says = fmt.Sprintf("%s got %%.0f %%%% less than the %s that its host takes", p.Peer, FormatRate(d.DrainBps))
+		says = x.l.Sprintf("%s got %%.0f %%%% less than the %s that its host takes", p.Peer, FormatRate(d.DrainBps))
 		idle = 1 - p.Utilisation*float64(p.RateBps)/float64(d.DrainBps)
 	}
 	if idle < idleShare || span <= 0 {
@@ -174,13 +178,13 @@ func (x *index) below(p *record.Port) string {
 	}
 	who := x.who(senders)
 	if len(senders) > 1 {
-		who = "each of " + who
+		who = x.l.Of("each of ") + who
 	}
-	how := fmt.Sprintf("%s holds %s at %s", key, who, FormatRate(low))
+	how := x.l.Sprintf("%s holds %s at %s", key, who, FormatRate(low))
 	if key == initialKey {
-		how = fmt.Sprintf("%s had %s begin at %s, and rates rise slowly from there", key, who, FormatRate(low))
+		how = x.l.Sprintf("%s had %s begin at %s, and rates rise slowly from there", key, who, FormatRate(low))
 	}
-	return fmt.Sprintf("%s, for %s; %s: %v fills it", says, how, key, share/units.Mbps*units.Mbps)
+	return x.l.Sprintf("%s, for %s; %s: %v fills it", says, how, key, share/units.Mbps*units.Mbps)
 }
 
 // The keys that hold a line below its rate.

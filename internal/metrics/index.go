@@ -5,11 +5,13 @@ import (
 	"sync"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
 // index finds what belongs together in a run's records.
 type index struct {
+	l        lang.Language // of sentences
 	r        *record.Run
 	ports    map[portClass]*record.Port
 	acts     map[actKey]record.Act
@@ -89,8 +91,11 @@ type actKey struct {
 	actor     record.Place
 }
 
-func newIndex(r *record.Run) *index {
-	x := &index{r: r, together: &together{workers: 1}, pairs: newPairs(r.QPs),
+func newIndex(r *record.Run) *index { return newIndexIn(lang.English, r) }
+
+// newIndexIn is an index that speaks a language.
+func newIndexIn(l lang.Language, r *record.Run) *index {
+	x := &index{r: r, l: l, together: &together{workers: 1}, pairs: newPairs(r.QPs),
 		ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{},
 		stalls: map[string]string{}, shut: map[portClass]record.Stretches{}, busy: map[hostCore]*record.CoreTimes{},
 		happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{},

@@ -1,11 +1,11 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -15,13 +15,13 @@ import (
 func (x *index) sayInside(f *record.Message, where string, stage catalog.Stage, q *record.QP) string {
 	switch stage {
 	case catalog.StageWorkFetch:
-		return "the card had not got the work request of " + qpActor(q)
+		return x.l.Of("the card had not got the work request of ") + qpActor(q)
 	case catalog.StagePlace:
-		return "the card wrote it to memory" + overLink(f, q, x.insideLimit(q, true))
+		return x.l.Of("the card wrote it to memory") + overLink(x.l, f, q, x.insideLimit(q, true))
 	case catalog.StageCopyOut:
-		return fmt.Sprintf("without GPUDirect, %s copied it out of the GPU first", q.Host)
+		return x.l.Sprintf("without GPUDirect, %s copied it out of the GPU first", q.Host)
 	case catalog.StageCopyIn:
-		return fmt.Sprintf("without GPUDirect, %s copied it into the GPU", where)
+		return x.l.Sprintf("without GPUDirect, %s copied it into the GPU", where)
 	}
 	return ""
 }
@@ -34,11 +34,11 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 		return Cause{Kind: catalog.CauseMessages, Place: q.Place()}, taken
 	}
 	if l := x.stagedIn(f, q, false); l != nil {
-		how = fmt.Sprintf("payload of %s was still being read from memory: %s", qpActor(q), staging(l))
+		how = x.l.Sprintf("payload of %s was still being read from memory: %s", qpActor(q), staging(x.l, l))
 		return Cause{Kind: catalog.CauseStaged, Place: q.Place()}, how
 	}
 	l := x.insideLimit(q, false)
-	how = "payload of " + qpActor(q) + " was still being read from memory" + overLink(f, q, l)
+	how = x.l.Of("payload of ") + qpActor(q) + x.l.Of(" was still being read from memory") + overLink(x.l, f, q, l)
 	if l == nil || len(q.Limits.Path) == 0 || f.Bytes <= q.Limits.MTUBytes {
 		return own, how
 	}
@@ -51,11 +51,11 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 		if shared != "" {
 			cause.Why = catalog.ReasonShared
 		}
-		than := "no less than the line"
+		than := x.l.Of("no less than the line")
 		if l.Bps < q.Limits.LineBps {
-			than = "little less than the line"
+			than = x.l.Of("little less than the line")
 		}
-		return cause, fmt.Sprintf("%s, %s, which it shares with %s%s", how, than, plural(n, "other queue pair"), shared)
+		return cause, x.l.Sprintf("%s, %s, which it shares with %s%s", how, than, plural(x.l, n, "other queue pair"), shared)
 	}
 	cause = insideCause(l)
 	w := x.insideLimit(q, true)
@@ -69,7 +69,7 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 	if got > 0 && 2*saves < int64(x.heldIn(f, catalog.StageRead)) {
 		then := insideCause(w)
 		cause.Then = &then
-		how += fmt.Sprintf("; then %s of %s", w, w.Host)
+		how += x.l.Sprintf("; then %s of %s", w, w.Host)
 	}
 	return cause, how
 }
@@ -91,9 +91,9 @@ func (x *index) stagedIn(f *record.Message, q *record.QP, write bool) *record.In
 }
 
 // staging says what is copied at an end.
-func staging(l *record.InsideLimit) string {
-	return fmt.Sprintf("without GPUDirect data of GPUs are copied through %s of %s, over the links that the card takes "+
-		"as well", l.Memory, l.Host)
+func staging(l lang.Language, in *record.InsideLimit) string {
+	return l.Sprintf("without GPUDirect data of GPUs are copied through %s of %s, over the links that the card takes "+
+		"as well", in.Memory, in.Host)
 }
 
 // Bounds of what is said of a card's message rate.
@@ -131,7 +131,7 @@ func (x *index) takenUp(f *record.Message, q *record.QP) string {
 	if left := t.to - t.from - units.Time(t.n)*gap; t.n < fewTaken || left*mostlyTook > t.to-t.from {
 		return ""
 	}
-	return fmt.Sprintf("the card of %s takes up the work requests of one queue pair every %s, %s of %s each, however "+
+	return x.l.Sprintf("the card of %s takes up the work requests of one queue pair every %s, %s of %s each, however "+
 		"fast its line; more queue pairs, or larger messages, bring more", q.Host, FormatTime(gap),
 		FormatRate(RateOf(f.Bytes, gap)), FormatBytes(f.Bytes))
 }
@@ -217,7 +217,7 @@ func (x *index) sharedCard(port record.PortID, q *record.QP) string {
 		if len(devices) > 1 {
 			slices.Sort(devices)
 			last := len(devices) - 1
-			return fmt.Sprintf(" (a shared card: data of %s and %s take %s of %s)", strings.Join(devices[:last], ", "),
+			return x.l.Sprintf(" (a shared card: data of %s and %s take %s of %s)", strings.Join(devices[:last], ", "),
 				devices[last], l.Card, l.Host)
 		}
 	}
@@ -256,35 +256,35 @@ func (x *index) devicesOf(l *record.InsideLimit) (devices []string) {
 // overLink names what bounds the card's reads at the sender, or its writes at the
 // receiver, in words that follow. Of a message of one packet that is the latency of the
 // way, whatever its rate.
-func overLink(f *record.Message, q *record.QP, l *record.InsideLimit) string {
+func overLink(l lang.Language, f *record.Message, q *record.QP, in *record.InsideLimit) string {
 	if f.Bytes <= q.Limits.MTUBytes {
-		return ", which takes one packet the latency of that way, whatever its rate"
+		return l.Of(", which takes one packet the latency of that way, whatever its rate")
 	}
-	if l == nil {
+	if in == nil {
 		return ""
 	}
-	return fmt.Sprintf(", %s at most%s: %s of %s", FormatRate(l.Bps), InsideBut(l), l, l.Host)
+	return l.Sprintf(", %s at most%s: %s of %s", FormatRate(in.Bps), InsideBut(l, in), in, in.Host)
 }
 
 // InsideBut says under what a limit inside a host stands, in words that follow its rate:
 // that both ways share it, what makes the way slow, and misses of the IOTLB.
-func InsideBut(l *record.InsideLimit) (s string) {
+func InsideBut(l lang.Language, in *record.InsideLimit) (s string) {
 	switch {
-	case l.Both && l.Write:
-		s = " while it reads as much"
-	case l.Both:
-		s = " while it writes as much"
+	case in.Both && in.Write:
+		s = l.Of(" while it reads as much")
+	case in.Both:
+		s = l.Of(" while it writes as much")
 	}
-	switch l.Why {
+	switch in.Why {
 	case catalog.ReasonACS:
-		s += fmt.Sprintf(", as ACS sends what %s and %s exchange up to the root complex", l.Memory, l.Card)
+		s += l.Sprintf(", as ACS sends what %s and %s exchange up to the root complex", in.Memory, in.Card)
 	case catalog.ReasonSockets:
-		s += fmt.Sprintf(", as %s is at another socket than %s (NUMA)", l.Memory, l.Card)
+		s += l.Sprintf(", as %s is at another socket than %s (NUMA)", in.Memory, in.Card)
 	case catalog.ReasonSlot:
-		s += ", over a slow slot"
+		s += l.Of(", over a slow slot")
 	}
-	if l.IOTLBMisses > 0 {
-		s += fmt.Sprintf(", less what misses of the IOTLB cost, %s each", FormatTime(l.WalkPS))
+	if in.IOTLBMisses > 0 {
+		s += l.Sprintf(", less what misses of the IOTLB cost, %s each", FormatTime(in.WalkPS))
 	}
 	return s
 }

@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -43,7 +43,10 @@ type JobCause struct {
 const telling = 0.2
 
 // JobCauseOf is that of job k of a run.
-func JobCauseOf(r *record.Run, k int) JobCause {
+func JobCauseOf(r *record.Run, k int) JobCause { return JobCauseIn(lang.English, r, k) }
+
+// JobCauseIn is JobCauseOf with the sentence in a language.
+func JobCauseIn(l lang.Language, r *record.Run, k int) JobCause {
 	j := &r.Jobs[k]
 	total := JobTotal(j)
 	if total == 0 || len(StepTimes(j)) == 0 {
@@ -74,18 +77,18 @@ func JobCauseOf(r *record.Run, k int) JobCause {
 		}
 	}
 	if share(most) < telling {
-		return JobCause{Hold: HoldComputing, Share: share(0), Text: fmt.Sprintf("computations take %.0f %% of its time; "+
+		return JobCause{Hold: HoldComputing, Share: share(0), Text: l.Sprintf("computations take %.0f %% of its time; "+
 			"nothing that they wait for takes a fifth", 100*share(0))}
 	}
 	switch most {
 	case 2:
-		return slowRank(j, share(2))
+		return slowRank(l, j, share(2))
 	case 3:
-		return JobCause{Hold: HoldPipeline, Share: share(3), Text: fmt.Sprintf("bubbles and the wait for the end of the "+
+		return JobCause{Hold: HoldPipeline, Share: share(3), Text: l.Sprintf("bubbles and the wait for the end of the "+
 			"step take %.0f %% of its time: more micro-batches, or chunks of stages, help", 100*share(3))}
 	}
 	if most == 4 {
-		return JobCause{Hold: HoldCopies, Share: share(4), Text: fmt.Sprintf("copies inside hosts, beside no computation, "+
+		return JobCause{Hold: HoldCopies, Share: share(4), Text: l.Sprintf("copies inside hosts, beside no computation, "+
 			"take %.0f %% of its time", 100*share(4))}
 	}
 	what := ""
@@ -94,11 +97,11 @@ func JobCauseOf(r *record.Run, k int) JobCause {
 			what = n
 		}
 	}
-	return newIndex(r).exposedCause(j, what, share(1))
+	return newIndexIn(l, r).exposedCause(j, what, share(1))
 }
 
 // slowRank names who comes last to the calls that wait longest.
-func slowRank(j *record.Job, share float64) JobCause {
+func slowRank(l lang.Language, j *record.Job, share float64) JobCause {
 	c := JobCause{Hold: HoldSlowRank, Share: share, Rank: -1}
 	var most *record.JobCall
 	for i := range j.Calls {
@@ -106,10 +109,10 @@ func slowRank(j *record.Job, share float64) JobCause {
 			most = x
 		}
 	}
-	c.Text = fmt.Sprintf("waiting for ranks that come late takes %.0f %% of its time", 100*share)
+	c.Text = l.Sprintf("waiting for ranks that come late takes %.0f %% of its time", 100*share)
 	if most != nil {
 		c.Rank = most.LastRank
-		c.Text += fmt.Sprintf(": rank %d is last at %d of %d calls of %s, which wait %s for the last one in the mean",
+		c.Text += l.Sprintf(": rank %d is last at %d of %d calls of %s, which wait %s for the last one in the mean",
 			c.Rank, most.LastCount, most.Count, most.Name, FormatTime(most.WaitPS/units.Time(most.Count)))
 	}
 	return c
@@ -137,7 +140,7 @@ func (x *index) exposedCause(j *record.Job, what string, share float64) JobCause
 			c.Places = append(c.Places, atPort(p).Place)
 		}
 	}
-	c.Text = fmt.Sprintf("%s is exposed for %.0f %% of its time", what, 100*share) + holdText(&c, ports, share)
+	c.Text = x.l.Sprintf("%s is exposed for %.0f %% of its time", what, 100*share) + holdText(x.l, &c, ports, share)
 	return c
 }
 
@@ -191,47 +194,47 @@ func holdOf(g *record.CriticalGroup, s *record.CriticalStage) JobHold {
 }
 
 // holdText says what is behind exposed communication.
-func holdText(c *JobCause, ports []*record.Port, share float64) string {
-	part := func(text string) string { return fmt.Sprintf("; %s takes %.0f %%", text, 100*c.Share) }
+func holdText(l lang.Language, c *JobCause, ports []*record.Port, share float64) string {
+	part := func(text string) string { return l.Sprintf("; %s takes %.0f %%", text, 100*c.Share) }
 	if c.Share > 0.995*share {
-		part = func(text string) string { return ": " + text }
+		part = func(text string) string { return l.Of(": ") + text }
 	}
 	switch c.Hold {
 	case HoldControl:
 		if len(ports) > 0 && ports[0].Marked > 0 {
-			return part(fmt.Sprintf("congestion control, after marks of %s,", c.Places[0]))
+			return part(l.Sprintf("congestion control, after marks of %s,", c.Places[0]))
 		}
-		return part("congestion control")
+		return part(l.Of("congestion control"))
 	case HoldWindow:
-		return part("a window of its queue pairs")
+		return part(l.Of("a window of its queue pairs"))
 	case HoldPaused:
 		if len(ports) > 0 {
-			return part(fmt.Sprintf("waiting for leave to send (pauses or credits), most crowded is %s,", c.Places[0]))
+			return part(l.Sprintf("waiting for leave to send (pauses or credits), most crowded is %s,", c.Places[0]))
 		}
-		return part("waiting for leave to send (pauses or credits)")
+		return part(l.Of("waiting for leave to send (pauses or credits)"))
 	case HoldInside:
-		return part("moving data inside servers")
+		return part(l.Of("moving data inside servers"))
 	case HoldLaunch:
-		return part("what kernels take beside their data, to start and to step on,")
+		return part(l.Of("what kernels take beside their data, to start and to step on,"))
 	case HoldProxies:
-		return part("the work of proxies, cores and cards")
+		return part(l.Of("the work of proxies, cores and cards"))
 	case HoldPort:
-		return fmt.Sprintf("; more comes to %s than is sent: up to %s wait at the first, in use for %.0f %% of the time",
-			listPlaces(c.Places), FormatBytes(ports[0].PeakQueueBytes), 100*ports[0].Utilisation)
+		return l.Sprintf("; more comes to %s than is sent: up to %s wait at the first, in use for %.0f %% of the time",
+			listPlaces(l, c.Places), FormatBytes(ports[0].PeakQueueBytes), 100*ports[0].Utilisation)
 	}
-	return "; nothing holds its messages for a fifth of that: only a faster way, or fewer bytes, helps"
+	return l.Of("; nothing holds its messages for a fifth of that: only a faster way, or fewer bytes, helps")
 }
 
 // mostCrowded is how many ports are named.
 const mostCrowded = 4
 
 // listPlaces names places.
-func listPlaces(places []record.Place) string {
+func listPlaces(l lang.Language, places []record.Place) string {
 	var names []string
 	for i := range places {
-		names = append(names, places[i].String())
+		names = append(names, places[i].In(l))
 	}
-	return listNames(names, mostCrowded)
+	return listNames(l, names, mostCrowded)
 }
 
 // crowdedPorts are ports of switches that a workload takes at which most waits, the worst first.

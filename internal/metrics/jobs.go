@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -41,7 +40,7 @@ func (x *index) otherJobs(v *Verdict, of int) *Verdict {
 	}
 	switch v.Kind {
 	case catalog.VerdictPort, catalog.VerdictUplinks, catalog.VerdictFull:
-		v.Text += "; " + said
+		v.Text += x.l.Of("; ") + said
 	}
 	return v
 }
@@ -75,7 +74,7 @@ func (x *index) sayHindered(c *record.Collective) (said string, at Cause) {
 			ports = append(ports, p)
 		}
 	}
-	times := fmt.Sprintf("%s takes %.1f times what it takes alone, %s", c.Workload,
+	times := x.l.Sprintf("%s takes %.1f times what it takes alone, %s", c.Workload,
 		float64(c.TookPS())/float64(c.AlonePS), FormatTime(c.AlonePS))
 	if len(ports) == 0 {
 		return times, Cause{}
@@ -88,12 +87,13 @@ func (x *index) sayHindered(c *record.Collective) (said string, at Cause) {
 	for i, p := range ports {
 		where[i] = p.ID().String()
 	}
-	do := "fill "
+	do := x.l.Of("fill ")
 	if len(names) == 1 {
-		do = "fills "
+		do = x.l.Of("fills ")
 	}
-	return listNames(names, listedNobody) + " " + do + listNames(where, listedNobody) + ", which " + c.Workload +
-		" takes as well: " + times, atPort(ports[0])
+	return listNames(x.l, names, listedNobody) + " " + do + listNames(x.l, where, listedNobody) +
+		x.l.Of(", which ") + c.Workload +
+		x.l.Of(" takes as well: ") + times, atPort(ports[0])
 }
 
 // slotsOf ends the name of the news of slots; see workload.Plan.SlotsName.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -30,7 +31,7 @@ func TestTookCNPs(t *testing.T) {
 		{nil, "nic.cnp_class"},
 	} {
 		r := &record.Run{Ports: []record.Port{{Node: "leaf2", Port: 3, Peer: record.PortID{Node: "spine1", Port: 2}, DropCauses: c.drops}}}
-		if got := tookCNPs(r); !strings.Contains(got, c.want) {
+		if got := tookCNPs(lang.English, r); !strings.Contains(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.drops, got, c.want)
 		}
 	}

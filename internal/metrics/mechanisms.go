@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -69,7 +69,12 @@ func (p *Place) near() float64 {
 
 // Mechanisms returns the state of every mechanism, in the order in which they
 // usually act, each with up to places of its places (0: all).
-func Mechanisms(r *record.Run, places int) []State { return newIndex(r).mechanisms(places) }
+func Mechanisms(r *record.Run, places int) []State { return MechanismsIn(lang.English, r, places) }
+
+// MechanismsIn is Mechanisms with the sentences in a language.
+func MechanismsIn(l lang.Language, r *record.Run, places int) []State {
+	return newIndexIn(l, r).mechanisms(places)
+}
 
 // mechanisms is Mechanisms.
 func (x *index) mechanisms(places int) []State {
@@ -78,30 +83,32 @@ func (x *index) mechanisms(places int) []State {
 	var out []State
 	for _, l := range Layers(r) {
 		v := l.Vocabulary()
-		out = append(out, x.state(v.Mark, "marking is off at every port that carried data", x.markPlaces(l)),
+		out = append(out, x.state(v.Mark, x.l.Of("marking is off at every port that carried data"), x.markPlaces(l)),
 			x.state(x.telling(l), x.untold(l), x.cnpPlaces(l)),
 			x.state(v.Slow, x.marksUnheard(), x.cutPlaces(l)))
 	}
 	out = append(out, x.controllerStates()...)
 	out = append(out,
-		x.state(catalog.Pacing, pacingOff(r), x.pacingPlaces()),
-		x.state(catalog.WindowHeld, "no connection has a window", x.windowPlaces()),
-		x.state(catalog.BitmapHeld, "every requester goes back N: no receive bitmap bounds what is outstanding", x.bitmapPlaces()),
-		x.state(catalog.ReadsHeld, "nobody posted READs or atomics", x.readPlaces()),
-		x.state(catalog.XOFFCross, cmp.Or(pfcOff(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
-		x.state(catalog.HeadroomDrop, cmp.Or(pfcOff(r), "there is no lossless class"), x.headroomPlaces()),
-		x.state(catalog.EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
+		x.state(catalog.Pacing, pacingOff(x.l, r), x.pacingPlaces()),
+		x.state(catalog.WindowHeld, x.l.Of("no connection has a window"), x.windowPlaces()),
+		x.state(catalog.BitmapHeld, x.l.Of("every requester goes back N: no receive bitmap bounds what is outstanding"),
+			x.bitmapPlaces()),
+		x.state(catalog.ReadsHeld, x.l.Of("nobody posted READs or atomics"), x.readPlaces()),
+		x.state(catalog.XOFFCross, cmp.Or(pfcOff(x.l, r), x.l.Of("PFC is off at every switch port that carried data")),
+			x.xoffPlaces()),
+		x.state(catalog.HeadroomDrop, cmp.Or(pfcOff(x.l, r), x.l.Of("there is no lossless class")), x.headroomPlaces()),
+		x.state(catalog.EgressDrop, x.l.Of("no lossy class with a limit carried anything"), x.egressPlaces()),
 		x.state(catalog.ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
-		x.state(catalog.ReceiveDrop, fastHosts, x.receiveDropPlaces()),
-		x.state(catalog.SequenceGap, gapOff(r), x.gapPlaces()),
-		x.state(catalog.AckTimeout, timerOff(r), x.timeoutPlaces()),
-		x.state(catalog.RNR, rnrOff(r), x.rnrPlaces()))
+		x.state(catalog.ReceiveDrop, x.l.Of(fastHosts), x.receiveDropPlaces()),
+		x.state(catalog.SequenceGap, gapOff(x.l, r), x.gapPlaces()),
+		x.state(catalog.AckTimeout, timerOff(x.l, r), x.timeoutPlaces()),
+		x.state(catalog.RNR, rnrOff(x.l, r), x.rnrPlaces()))
 	if names, _ := unreliable(r); names != "" {
 		out = append(out, x.state(catalog.MessageDrop, "", x.discardPlaces()))
 	}
 	for _, l := range Layers(r) {
 		if fill := l.Vocabulary().Fill; fill != catalog.XOFFCross { // which stands above
-			out = append(out, x.state(fill, "nothing was sent", x.creditPlaces()))
+			out = append(out, x.state(fill, x.l.Of("nothing was sent"), x.creditPlaces()))
 		}
 	}
 	if x.slowRestarts() {
@@ -146,7 +153,7 @@ func (x *index) whyNotMarked(p *record.Port) string {
 	if p.PeakQueueBytes > limit {
 		for _, i := range x.class(x.out(p.ID()), p.Class) {
 			if !x.r.QPs[i].Limits.ECT {
-				return "the packets are not ECN-capable (ECT)"
+				return x.l.Of("the packets are not ECN-capable (ECT)")
 			}
 		}
 		return x.passedUnmarked(p, limit)
@@ -154,7 +161,7 @@ func (x *index) whyNotMarked(p *record.Port) string {
 	qps := x.class(x.out(p.ID()), p.Class)
 	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps, p.PeakQueuePS))
 	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
-		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
+		return x.l.Of("with Pmax 0 packets are marked only above Kmax; ") + x.because(causes, qps)
 	}
 	return x.becauseOf(causes, qps, limit)
 }
@@ -167,14 +174,14 @@ func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	for _, i := range x.class(x.out(p.ID()), p.Class) {
 		frame = max(frame, x.frames(&x.r.QPs[i], 1))
 	}
-	behind := "marking looks at what stays behind a frame that leaves"
+	behind := x.l.Of("marking looks at what stays behind a frame that leaves")
 	if !l.MarkAtEnqueue && p.PeakQueueBytes-frame <= limit {
-		return fmt.Sprintf("the queue passed %s by less than a frame, and %s", FormatBytes(limit), behind)
+		return x.l.Sprintf("the queue passed %s by less than a frame, and %s", FormatBytes(limit), behind)
 	}
-	chance := fmt.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
+	chance := x.l.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
 		100*l.PMax, FormatBytes(l.KMaxBytes))
 	if !l.MarkAtEnqueue && p.PeakQueueBytes > l.KMaxBytes {
-		chance += ", and " + behind
+		chance += x.l.Of(", and ") + behind
 	}
 	return chance
 }
@@ -193,9 +200,9 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 		}
 		place.reason = func() string {
 			if marked == 0 {
-				return "no packet was marked"
+				return x.l.Of("no packet was marked")
 			}
-			return fmt.Sprintf("%s marked, but none that reached this queue pair", plural(marked, "packet"))
+			return x.l.Sprintf("%s marked, but none that reached this queue pair", plural(x.l, marked, "packet"))
 		}
 		return q.Limits.CNP && x.takes(q)
 	})
@@ -207,10 +214,11 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 		place.reason = func() string {
 			notice, on := x.notice(q)
 			if q.CNPsReceived == 0 {
-				return "no " + notice + on + " reached it"
+				return x.l.Of("no ") + notice + on + x.l.Of(" reached it")
 			}
-			return fmt.Sprintf("%s%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
-				plural(q.CNPsReceived, notice), on, FormatRate(q.MinRateBps))
+			return x.l.Sprintf("%s%s reached it and left its rate at %s: it was at the minimum rate already, or the run "+
+				"ended first",
+				plural(x.l, q.CNPsReceived, notice), on, FormatRate(q.MinRateBps))
 		}
 		return q.Limits.CC && x.sends(q) && !q.Is(catalog.Segments) && (q.Limits.Control() == "" || q.Limits.ECT)
 	})
@@ -219,17 +227,17 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 // marksUnheard says why no sender cuts its rate for marks.
 func (x *index) marksUnheard() string {
 	if c := x.controller(); c != "" {
-		return c + " does not go by marks"
+		return c + x.l.Of(" does not go by marks")
 	}
-	return "no sender has congestion control"
+	return x.l.Of("no sender has congestion control")
 }
 
 // pacingOff says why no sender spreads what it sends.
-func pacingOff(r *record.Run) string {
+func pacingOff(l lang.Language, r *record.Run) string {
 	if tcp, rdma := streams(r); tcp && !rdma {
-		return "TCP sends what its windows admit at once (tcp.pacing: true spreads it over the round trip)"
+		return l.Of("TCP sends what its windows admit at once (tcp.pacing: true spreads it over the round trip)")
 	}
-	return "no sender has congestion control: all send at the line's rate"
+	return l.Of("no sender has congestion control: all send at the line's rate")
 }
 
 func (x *index) pacingPlaces() *places {
@@ -240,12 +248,12 @@ func (x *index) pacingPlaces() *places {
 		}
 		place.reason = func() string {
 			if q.Is(catalog.Segments) {
-				return "its window was full before its segments would have had to wait"
+				return x.l.Of("its window was full before its segments would have had to wait")
 			}
 			if q.MinRateBps >= q.Limits.LineBps {
-				return "its rate never fell below the line's"
+				return x.l.Of("its rate never fell below the line's")
 			}
-			return "its port was busy, or it had nothing to send, for longer than its rate asks"
+			return x.l.Of("its port was busy, or it had nothing to send, for longer than its rate asks")
 		}
 		return q.Limits.CC && x.sends(q) && (!q.Is(catalog.Segments) || paced(q))
 	})
@@ -272,17 +280,18 @@ func (x *index) whyNotWindow(q *record.QP) string {
 	bdp := mulDiv(int64(l.BaseRTTPS), int64(slowest(l)), 8*int64(units.Second))
 	switch {
 	case l.MaxRdAtomic > 0 && l.PeakReads == l.MaxRdAtomic:
-		return fmt.Sprintf("max_rd_atomic let it ask for %s at a time", FormatBytes(l.PeakOutstanding))
+		return x.l.Sprintf("max_rd_atomic let it ask for %s at a time", FormatBytes(l.PeakOutstanding))
 	case l.MaxRdAtomic > 0 && x.postedBy(q) <= l.WindowBytes:
-		return "it asked for only " + FormatBytes(x.postedBy(q)) + " in all"
+		return x.l.Of("it asked for only ") + FormatBytes(x.postedBy(q)) + x.l.Of(" in all")
 	case q.SentBytes <= l.WindowBytes && l.MaxRdAtomic == 0:
-		return "it sent only " + FormatBytes(q.SentBytes) + " in all"
+		return x.l.Of("it sent only ") + FormatBytes(q.SentBytes) + x.l.Of(" in all")
 	case q.RateCuts > 0:
-		return plural(q.RateCuts, "rate cut") + " kept it from filling the window"
+		return plural(x.l, q.RateCuts, "rate cut") + x.l.Of(" kept it from filling the window")
 	case bdp > 0 && bdp <= l.WindowBytes:
-		return fmt.Sprintf("ACKs came back in time: the path holds %s (%s at %s)", FormatBytes(bdp), FormatTime(l.BaseRTTPS), FormatRate(slowest(l)))
+		return x.l.Sprintf("ACKs came back in time: the path holds %s (%s at %s)", FormatBytes(bdp),
+			FormatTime(l.BaseRTTPS), FormatRate(slowest(l)))
 	}
-	return fmt.Sprintf("other traffic or pauses kept it to %s in flight", FormatBytes(l.PeakOutstanding))
+	return x.l.Sprintf("other traffic or pauses kept it to %s in flight", FormatBytes(l.PeakOutstanding))
 }
 
 // bitmapPlaces are the requesters whose packets outstanding a receive bitmap
@@ -294,9 +303,9 @@ func (x *index) bitmapPlaces() *places {
 		place.Value, place.Threshold, place.Unit = l.PeakPackets, l.BitmapPackets, InPackets
 		place.reason = func() string {
 			if l.PeakPackets < l.BitmapPackets {
-				return fmt.Sprintf("at most %s were outstanding", plural(l.PeakPackets, "packet"))
+				return x.l.Sprintf("at most %s were outstanding", plural(x.l, l.PeakPackets, "packet"))
 			}
-			return "nothing was left to send when it was full"
+			return x.l.Of("nothing was left to send when it was full")
 		}
 		return l.BitmapPackets > 0 && x.requests(q)
 	})
@@ -310,9 +319,9 @@ func (x *index) readPlaces() *places {
 		place.Value, place.Threshold, place.Unit = l.PeakReads, l.MaxRdAtomic, InRequests
 		place.reason = func() string {
 			if l.PeakReads < l.MaxRdAtomic {
-				return fmt.Sprintf("at most %s outstanding", were(int(l.PeakReads), "request"))
+				return x.l.Sprintf("at most %s outstanding", were(x.l, int(l.PeakReads), "request"))
 			}
-			return "no further READ or atomic had to wait"
+			return x.l.Of("no further READ or atomic had to wait")
 		}
 		return l.MaxRdAtomic > 0
 	})
@@ -367,7 +376,7 @@ func (x *index) creditPlaces() *places {
 		place.HeldPS = p.HeldPS
 		place.reason = func() string {
 			if f := x.failureAt(p.ID(), nil); f != nil {
-				return fmt.Sprintf("its link failed at %s and gave none back", FormatTime(f.DownPS-x.r.FirstPost()))
+				return x.l.Sprintf("its link failed at %s and gave none back", FormatTime(f.DownPS-x.r.FirstPost()))
 			}
 			return x.because(nil, x.class(x.out(p.ID()), p.Class))
 		}
@@ -381,9 +390,9 @@ func (x *index) headroomPlaces() *places {
 		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
 		place.reason = func() string {
 			if x.acts[actKey{catalog.XOFFCross, p.Place()}].Count == 0 {
-				return "XOFF was never crossed"
+				return x.l.Of("XOFF was never crossed")
 			}
-			return "at most " + FormatBytes(p.PeakHeadroom) + " arrived after XOFF"
+			return x.l.Of("at most ") + FormatBytes(p.PeakHeadroom) + x.l.Of(" arrived after XOFF")
 		}
 		return p.Limits.HeadroomBytes > 0 && p.PeakIngress > 0
 	})
@@ -433,15 +442,15 @@ const fastHosts = "every host takes data as fast as it arrives"
 func (x *index) receiveOff() string {
 	for i := range x.r.Ports {
 		if p := &x.r.Ports[i]; x.hosts[p.Node] && p.Limits.DrainBps > 0 {
-			return fmt.Sprintf("PFC is off, although %s takes data only at %s", p.Node, drainRate(&p.Limits))
+			return x.l.Sprintf("PFC is off, although %s takes data only at %s", p.Node, drainRate(x.l, &p.Limits))
 		}
 	}
 	for i := range x.r.Processors {
 		if x.r.Processors[i].FramesIn > 0 {
-			return "the receive queues of hosts, from which cores take frames, drop and send no XOFF"
+			return x.l.Of("the receive queues of hosts, from which cores take frames, drop and send no XOFF")
 		}
 	}
-	return fastHosts
+	return x.l.Of(fastHosts)
 }
 
 // receiveDropPlaces are the receive buffers that are drained at a limited rate, and the
@@ -456,9 +465,9 @@ func (x *index) receiveDropPlaces() *places {
 		place.drops(p, catalog.DropReceive)
 		place.reason = func() string {
 			if queue {
-				return "every frame found room in its receive queue"
+				return x.l.Of("every frame found room in its receive queue")
 			}
-			return "every frame found room in it"
+			return x.l.Of("every frame found room in it")
 		}
 		if a := p.Limits.Receive; a != nil {
 			place.Value, place.Threshold, place.AtPS = a.Value, p.Limits.BufferBytes, a.At
@@ -472,10 +481,11 @@ func (x *index) whyNotReceive(p *record.Port) string {
 	qps := x.class(x.in(p.ID()), p.Class)
 	var causes []string
 	if p.Limits.DrainBps >= p.RateBps && p.Limits.StalledPS == 0 {
-		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))
+		causes = append(causes, x.l.Sprintf("the host takes %s, as fast as the link brings it",
+			FormatRate(p.Limits.DrainBps)))
 	}
 	if n := x.sentFrames(qps); n <= a.Threshold {
-		causes = append(causes, "only "+FormatBytes(n)+" arrived "+x.byTheEnd())
+		causes = append(causes, x.l.Of("only ")+FormatBytes(n)+x.l.Of(" arrived ")+x.byTheEnd())
 	}
 	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps, a.At)), qps)
 }
@@ -488,9 +498,10 @@ func (x *index) gapPlaces() *places {
 	return x.onQPs(catalog.SequenceGap, func(q *record.QP, place *Place) bool {
 		place.reason = func() string {
 			if dropped == 0 {
-				return "nothing was lost"
+				return x.l.Of("nothing was lost")
 			}
-			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
+			return plural(x.l, dropped, "frame") + x.l.Of(" were dropped, none of them followed by a later packet of this "+
+				"queue pair")
 		}
 		return x.takes(q) && q.Is(catalog.Orders)
 	})
@@ -514,9 +525,9 @@ func (x *index) timeoutPlaces() *places {
 				near = *a
 			}
 			if near.At == x.r.EndPS && open[qpKey{q.Host, q.QP}] {
-				return "it has waited " + FormatTime(units.Time(near.Value)) + " for an ACK or NAK so far"
+				return x.l.Of("it has waited ") + FormatTime(units.Time(near.Value)) + x.l.Of(" for an ACK or NAK so far")
 			}
-			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(near.Value))
+			return x.l.Of("the longest wait for an ACK or NAK that brought progress was ") + FormatTime(units.Time(near.Value))
 		}
 		return q.Limits.TimeoutPS > 0 && !x.responder(q)
 	})
@@ -532,7 +543,7 @@ func (x *index) slowRestarts() bool {
 func (x *index) slowRestartPlaces() *places {
 	return x.onQPs(catalog.SlowRestart, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.SlowRestartPS
-		place.reason = func() string { return "no retransmission timer expired" }
+		place.reason = func() string { return x.l.Of("no retransmission timer expired") }
 		return q.Limits.SlowRestart && !x.responder(q)
 	})
 }
@@ -545,21 +556,22 @@ func (x *index) rnrPlaces() *places {
 		}
 		place.approach(a)
 		place.Unit = InRequests
-		place.reason = func() string { return whyReceives(q) }
+		place.reason = func() string { return whyReceives(x.l, q) }
 		return true
 	})
 }
 
 // whyReceives says how many receive work requests a responder that never ran out of
 // them had in use.
-func whyReceives(q *record.QP) string {
-	l := &q.Limits
-	if l.ReceivesPeak.Value == 0 {
-		return "no message took a receive work request"
+func whyReceives(l lang.Language, q *record.QP) string {
+	limits := &q.Limits
+	if limits.ReceivesPeak.Value == 0 {
+		return l.Of("no message took a receive work request")
 	}
-	whose := "its"
-	if l.Shared {
-		whose = "the shared"
+	whose := l.Of("its")
+	if limits.Shared {
+		whose = l.Of("the shared")
 	}
-	return fmt.Sprintf("messages had at most %s of %s %s receive work requests at a time", FormatCount(l.ReceivesPeak.Value), whose, FormatCount(l.ReceivesPeak.Threshold))
+	return l.Sprintf("messages had at most %s of %s %s receive work requests at a time",
+		FormatCount(limits.ReceivesPeak.Value), whose, FormatCount(limits.ReceivesPeak.Threshold))
 }

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -86,13 +85,13 @@ func (x *index) marked(f *record.Message) (most *record.Port, at record.Met, kno
 // sayMarked tells of the port that marked most of a message's packets: where these waited
 // for a pause or credits a third of the time or more, what held it made the queue.
 func (x *index) sayMarked(p *record.Port, m *record.Met, f *record.Message, q *record.QP, how string) (Cause, string) {
-	said := fmt.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
+	said := x.l.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
 	if m.Held > 0 && m.Held*2 >= m.Wait {
 		return x.sayMarkedHeld(p, q, said)
 	}
 	if host := p.Peer.Node; x.onlyPaused(p) {
 		cause, because := x.sayRoot(nil, nil, host, q)
-		return cause, fmt.Sprintf("%s, fed no faster than it sends, but %s paused it: %s", said, host, because)
+		return cause, x.l.Sprintf("%s, fed no faster than it sends, but %s paused it: %s", said, host, because)
 	}
 	return x.orMoved(atPort(p), said+x.filledBy(p), f)
 }
@@ -117,7 +116,7 @@ func (x *index) heldMarks(p *record.Port, f *record.Message) bool {
 func (x *index) sayMarkedHeld(p *record.Port, q *record.QP, said string) (cause Cause, how string) {
 	held, root, host := x.walk(p.ID(), p.Class)
 	if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
-		return at, fmt.Sprintf("%s and was held by %s, because %s", said, p.Layer.English().Holder, because)
+		return at, x.l.Sprintf("%s and was held by %s, because %s", said, p.Layer.Words(x.l).Holder, because)
 	}
 	return atPort(p), said + x.filledBy(p)
 }
@@ -256,11 +255,11 @@ func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause
 // sayWait tells what kept packets of a message, or their acknowledgements, waiting so long each
 // at a port.
 func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait units.Time) (cause Cause, how string) {
-	port, who := x.metPort(m), "packets"
+	port, who := x.metPort(m), x.l.Of("packets")
 	if m.Answer != Reads(f) {
-		who = "acknowledgements"
+		who = x.l.Of("acknowledgements")
 	}
-	each := fmt.Sprintf("%s waited %s each", who, FormatTime(wait))
+	each := x.l.Sprintf("%s waited %s each", who, FormatTime(wait))
 	taker := record.HostOf(f.Dst)
 	if m.Answer {
 		taker = record.HostOf(f.Src)
@@ -271,13 +270,13 @@ func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait uni
 	case m.Held > m.Wait:
 		held, root, host := x.walk(port, int(m.Class))
 		at, because := x.sayRoot(held, root, host, q)
-		if cause, how = at, fmt.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); cause == (Cause{}) {
+		if cause, how = at, x.l.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); cause == (Cause{}) {
 			return x.portCause(port, q), how + because
 		}
-		how += ", because " + because
+		how += x.l.Of(", because ") + because
 	default:
 		x.tells |= tellsPlace
-		cause, how = x.portCause(port, q), fmt.Sprintf("%s in the queue of %s%s", each, port, x.sayAhead(m, q))
+		cause, how = x.portCause(port, q), x.l.Sprintf("%s in the queue of %s%s", each, port, x.sayAhead(m, q))
 		if m.Ahead*2 > m.Wait && x.strictAhead(m) {
 			cause.Kind = catalog.CauseClass
 		}
@@ -292,9 +291,9 @@ func (x *index) sayAhead(m *record.Met, q *record.QP) string {
 	if m.Ahead*2 <= m.Wait {
 		return ""
 	}
-	said := fmt.Sprintf(", behind %s %d", q.Layer.English().Class, m.Served)
+	said := x.l.Sprintf(", behind %s %d", q.Layer.Words(x.l).Class, m.Served)
 	if x.strictAhead(m) {
-		return said + ", which is served first"
+		return said + x.l.Of(", which is served first")
 	}
 	return said
 }

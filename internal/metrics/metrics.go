@@ -5,6 +5,7 @@
 package metrics
 
 import (
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -71,8 +72,11 @@ type Totals struct {
 
 // Summarise answers the six questions about r and condenses its flows and
 // ports. It does not change r.
-func Summarise(r *record.Run) *Summary {
-	x := newIndex(r)
+func Summarise(r *record.Run) *Summary { return SummariseIn(lang.English, r) }
+
+// SummariseIn is Summarise with the sentences in a language.
+func SummariseIn(l lang.Language, r *record.Run) *Summary {
+	x := newIndexIn(l, r)
 	s := &Summary{Totals: totals(r), Ports: congestedFirst(r.Ports)}
 	s.Answers = x.answers(s.Totals)
 	s.Messages = messages(r.Messages)
@@ -83,7 +87,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Work = work(x)
 	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Messages)
-	s.Control = Control(r)
+	s.Control = control(l, r)
 	s.Collectives, s.Jobs = Collectives(r), Jobs(r)
 	s.Pauses = x.pauseTrees()
 	j := x.judge()

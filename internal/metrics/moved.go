@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -78,9 +77,9 @@ func (x *index) sayLoops() string {
 	case worst == nil:
 		return ""
 	case worst.Expired == 0:
-		return "; packets " + SayLoop(worst)
+		return x.l.Of("; packets ") + SayLoop(x.l, worst)
 	}
-	return fmt.Sprintf("; packets %s, and %s ended their TTL", SayLoop(worst), plural(worst.Expired, "frame"))
+	return x.l.Sprintf("; packets %s, and %s ended their TTL", SayLoop(x.l, worst), plural(x.l, worst.Expired, "frame"))
 }
 
 // after tells what new tables did after a failure, in words that follow "went to that".
@@ -96,7 +95,7 @@ func (x *index) after() string {
 	if to == nil {
 		return x.sayLoops()
 	}
-	return fmt.Sprintf(" and to what waited at %s, where new tables led what took another way%s", to.ID(), x.sayLoops())
+	return x.l.Sprintf(" and to what waited at %s, where new tables led what took another way%s", to.ID(), x.sayLoops())
 }
 
 // movedTo is the failure after which new tables brought to a port a good part of what it sent; nil: none did.
@@ -129,7 +128,7 @@ func (x *index) orMoved(cause Cause, how string, f *record.Message) (Cause, stri
 	if p == nil || 2*x.moved(p) < carried(p) && !x.onlyMoved(p, &x.r.QPs[k], f) {
 		return cause, how
 	}
-	how += ", to which new tables sent what another way took; " + x.sayFailure(failure)
+	how += x.l.Of(", to which new tables sent what another way took; ") + x.sayFailure(failure)
 	return failed(failure), how
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -23,9 +24,21 @@ const (
 	PathNetwork                 // all else of messages
 )
 
-func (p PathPart) String() string {
-	return [...]string{"the launch of kernels", "the latency of steps", "moving data inside servers",
-		"proxies, cores and cards", "the network"}[p]
+func (p PathPart) String() string { return p.In(lang.English) }
+
+// In is what reports in a language call the part.
+func (p PathPart) In(l lang.Language) string {
+	switch p {
+	case PathLaunch:
+		return l.Of("the launch of kernels")
+	case PathSteps:
+		return l.Of("the latency of steps")
+	case PathCopies:
+		return l.Of("moving data inside servers")
+	case PathHosts:
+		return l.Of("proxies, cores and cards")
+	}
+	return l.Of("the network")
 }
 
 // PathShare is the share of a critical path that a part has.
@@ -84,7 +97,7 @@ const latencyBound = 0.5
 
 // whatHelps says where the time of a collective went that nothing holds up, and what would
 // make it shorter.
-func whatHelps(path []record.CriticalGroup) string {
+func whatHelps(l lang.Language, path []record.CriticalGroup) string {
 	shares := PathShares(path)
 	fixed, words := 0.0, []string(nil)
 	for _, s := range shares {
@@ -97,10 +110,10 @@ func whatHelps(path []record.CriticalGroup) string {
 	}
 	switch {
 	case len(shares) == 0:
-		return "only a faster way, or another algorithm, helps"
+		return l.Of("only a faster way, or another algorithm, helps")
 	case fixed >= latencyBound:
 		return strings.Join(words, ", ") +
-			": fewer steps or shorter ones, such as by another algorithm, help, a faster way does not"
+			l.Of(": fewer steps or shorter ones, such as by another algorithm, help, a faster way does not")
 	}
-	return strings.Join(words, ", ") + ": only a faster way, or another algorithm, helps"
+	return strings.Join(words, ", ") + l.Of(": only a faster way, or another algorithm, helps")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/run"
 )
@@ -27,8 +28,8 @@ func TestWhatHelps(t *testing.T) {
 		for _, s := range shares {
 			sum += s.Share
 		}
-		held, ok := metrics.CollectiveCause(r, 0)
-		if said := held.Sentence(ok); ok || shares[0].Part != want.first || sum < .999 || sum > 1.001 || !strings.Contains(said, want.says) {
+		held, ok := metrics.CollectiveCause(lang.English, r, 0)
+		if said := held.Sentence(lang.English, ok); ok || shares[0].Part != want.first || sum < .999 || sum > 1.001 || !strings.Contains(said, want.says) {
 			t.Errorf("%s: %v, in all %.3f: %s", size, shares, sum, said)
 		}
 		if size == "8B" && shares[1].PS != 6_000_000 {

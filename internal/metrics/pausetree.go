@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -87,26 +87,26 @@ func (x *index) treeRoot(held []record.PortID, class int, root *record.Port, hos
 	}
 	if root != nil {
 		n := x.users(root)
-		share := "shares"
+		share := x.l.Of("shares")
 		if n != 1 {
-			share = "share"
+			share = x.l.Of("share")
 		}
-		share += " its " + FormatRate(root.RateBps)
+		share += x.l.Of(" its ") + FormatRate(root.RateBps)
 		if others := x.slowLink(&x.links, root); others > 0 {
-			share += fmt.Sprintf(" (others like it have %s)", FormatRate(others))
+			share += x.l.Sprintf(" (others like it have %s)", FormatRate(others))
 		}
-		return atPort(root), fmt.Sprintf("%s %s to %s, and it sends %.0f %% of the time", plural(int64(n), "sender"),
+		return atPort(root), x.l.Sprintf("%s %s to %s, and it sends %.0f %% of the time", plural(x.l, int64(n), "sender"),
 			share, root.Peer.Node, 100*root.Utilisation)
 	}
 	if stall := x.mostlyStalled(host); stall != "" {
-		return cachesOf(host), "its card " + stall
+		return cachesOf(host), x.l.Of("its card ") + stall
 	}
 	if f := x.faultOf(host); f != nil {
-		return ofCard(host), "its card " + SayFault(f)
+		return ofCard(host), x.l.Of("its card ") + SayFault(x.l, f)
 	}
-	why = "does not take data as fast as it comes"
+	why = x.l.Of("does not take data as fast as it comes")
 	if d := x.drain(host); d != nil {
-		why = "takes data only at " + drainRate(d)
+		why = x.l.Of("takes data only at ") + drainRate(x.l, d)
 	}
 	return x.bufferOf(host), why
 }
@@ -215,6 +215,6 @@ func (x *index) goesTo(f *record.Message, q *record.QP, root *Cause) bool {
 }
 
 // Title is what the layer calls what spread.
-func (t *PauseTree) Title() string {
-	return t.Branches[0].Port.Layer.English().HeldTree
+func (t *PauseTree) Title(l lang.Language) string {
+	return t.Branches[0].Port.Layer.Words(l).HeldTree
 }

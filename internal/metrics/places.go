@@ -46,7 +46,7 @@ func (x *index) state(m catalog.Mechanism, off string, places *places) State {
 	s := &places.State
 	s.Mechanism = m
 	if s.Armed == 0 {
-		s.Why, s.Places = "off: "+off, []Place{}
+		s.Why, s.Places = x.l.Of("off: ")+off, []Place{}
 		return *s
 	}
 	places.cut()

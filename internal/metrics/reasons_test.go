@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -187,7 +188,7 @@ func TestWhyStalled(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := simulate(t, tt.scenario, tt.set...)
-			if got := metrics.WhyStalled(r); r.Stopped != "stalled" || got != tt.want {
+			if got := metrics.WhyStalled(lang.English, r); r.Stopped != "stalled" || got != tt.want {
 				t.Errorf("ended %q: %q, want %q", r.Stopped, got, tt.want)
 			}
 		})

@@ -2,11 +2,11 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -143,16 +143,16 @@ func (x *index) holder(port record.PortID, q *record.QP) string {
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil {
 		layer = p.Layer
 	}
-	return layer.English().Holder
+	return layer.Words(x.l).Holder
 }
 
 // sayPaused follows the pauses to the port that could not send as fast as it
 // was fed, or to the host that did not take what arrived.
 func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (cause Cause, how string) {
 	held, root, host := x.walk(port, q.Limits.Class)
-	how = x.holder(port, q) + " held " + port.String()
+	how = x.holder(port, q) + x.l.Of(" held ") + port.String()
 	if len(held) > 1 {
-		how += ", behind it " + listPorts(held[1:])
+		how += x.l.Of(", behind it ") + listPorts(held[1:])
 	}
 	cause, because := x.sayRoot(held, root, host, q)
 	if cause == (Cause{}) {
@@ -161,7 +161,7 @@ func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (
 	if root != nil {
 		because += x.missing(f, q)
 	}
-	return x.orFailed(cause, how+", because "+because, f)
+	return x.orFailed(cause, how+x.l.Of(", because ")+because, f)
 }
 
 // orFailed blames the link in place of a port that was held, if it sends onto one that failed and something of
@@ -176,7 +176,7 @@ func (x *index) orFailed(cause Cause, how string, f *record.Message) (Cause, str
 	if failure == nil || p == nil || x.paused(p) == 0 || !repeats(f.Account.Stages()) {
 		return x.orMoved(cause, how, f)
 	}
-	return failed(failure), how + "; " + x.sayFailure(failure)
+	return failed(failure), how + x.l.Of("; ") + x.sayFailure(failure)
 }
 
 // sayRoot tells what ended a walk over held ports; there is no cause when the record does
@@ -189,31 +189,32 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 	}
 	switch {
 	case x.inCircle(held):
-		return x.circle(), fmt.Sprintf("%d ports wait for each other in a circle: a deadlock", len(x.r.Cycle))
+		return x.circle(), x.l.Sprintf("%d ports wait for each other in a circle: a deadlock", len(x.r.Cycle))
 	case root != nil:
-		return atPort(root), fmt.Sprintf("%s%s could not send as fast as it was fed", root.ID(), closed(x.sharedBy(root.ID(), q)))
+		return atPort(root), x.l.Sprintf("%s%s could not send as fast as it was fed", root.ID(), closed(x.l,
+			x.sharedBy(root.ID(), q)))
 	case host != "":
 		if stall := x.mostlyStalled(host); stall != "" {
-			return cachesOf(host), "the NIC of " + host + " " + stall
+			return cachesOf(host), x.l.Of("the NIC of ") + host + " " + stall
 		}
 		if f := x.faultOf(host); f != nil {
-			return ofCard(host), "the NIC of " + host + " " + SayFault(f) + x.keepsUp(host)
+			return ofCard(host), x.l.Of("the NIC of ") + host + " " + SayFault(x.l, f) + x.keepsUp(host)
 		}
 		rate := ""
 		if d := x.drain(host); d != nil {
-			rate = " only at " + drainRate(d)
+			rate = x.l.Of(" only at ") + drainRate(x.l, d)
 		}
-		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
+		return x.bufferOf(host), x.l.Sprintf("%s takes data%s", host, rate)
 	}
-	return Cause{}, "; the record does not show what filled the buffer behind it"
+	return Cause{}, x.l.Of("; the record does not show what filled the buffer behind it")
 }
 
 // closed ends, with a comma, words that were put into a sentence behind one; "" stays.
-func closed(words string) string {
+func closed(l lang.Language, words string) string {
 	if words == "" {
 		return ""
 	}
-	return words + ","
+	return words + l.Of(",")
 }
 
 // inCircle reports whether one of some ports is in the circle of a deadlock.
@@ -230,7 +231,7 @@ func (x *index) circle() Cause {
 // sayQueue tells where a message queued; if that port was itself paused for a
 // good part of the message's time, what paused it is the cause.
 func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (cause Cause, how string) {
-	how = "it waited in the queue of " + port.String() + x.sharedBy(port, q)
+	how = x.l.Of("it waited in the queue of ") + port.String() + x.sharedBy(port, q)
 	if at := x.metOn(f, port, false); at.Ahead*2 > at.Wait {
 		cause = x.portCause(port, q)
 		if x.strictAhead(&at) {
@@ -241,11 +242,11 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && x.heldLong(p, f, false) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
-			how += ", held by " + p.Layer.English().Holder
+			how += x.l.Of(", held by ") + p.Layer.Words(x.l).Holder
 			if len(held) > 1 {
-				how += " as were " + listPorts(held[1:])
+				how += x.l.Of(" as were ") + listPorts(held[1:])
 			}
-			return at, how + ", because " + because
+			return at, how + x.l.Of(", because ") + because
 		}
 	}
 	x.tells |= tellsPlace
@@ -317,16 +318,16 @@ func (x *index) firstDropped(q *record.QP) (port *record.Port, first record.Drop
 func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *record.Message) (cause Cause, how string) {
 	me := qpActor(q)
 	cause = Cause{Kind: catalog.CauseLoss, Place: q.Place()}
-	how = "a loss had to be noticed" + x.noticedBy(q)
+	how = x.l.Of("a loss had to be noticed") + x.noticedBy(q)
 	if stage == catalog.StageResending {
 		cause.Place = own.Place
-		how = "packets that " + me + " had sent before had to be sent again"
+		how = x.l.Of("packets that ") + me + x.l.Of(" had sent before had to be sent again")
 	}
 	if at, because := x.lostWhere(of, q, Reads(of)); because != "" {
-		return at, how + "; " + because
+		return at, how + x.l.Of("; ") + because
 	}
 	if f := x.failureOn(q, of); f != nil {
-		return failed(f), how + "; " + x.sayFailure(f)
+		return failed(f), how + x.l.Of("; ") + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
 	if p == nil || linkFailed(drop.Cause) { // answers take another way, and tables change
@@ -335,13 +336,13 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 			f = x.failedBefore(of)
 		}
 		if f != nil {
-			return failed(f), how + "; " + x.sayFailure(f)
+			return failed(f), how + x.l.Of("; ") + x.sayFailure(f)
 		}
 	}
 	if p == nil {
 		return cause, how
 	}
-	return x.droppedBy(p, drop.Cause), how + "; " + x.sayDropped(p, drop) + x.drainAfter(p, drop.Cause)
+	return x.droppedBy(p, drop.Cause), how + x.l.Of("; ") + x.sayDropped(p, drop) + x.drainAfter(p, drop.Cause)
 }
 
 // lostWhere is what lost most of what a message's connection lost in its time, of its data or
@@ -368,11 +369,11 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 			k = cmp.Or(x.failureOn(q, f), x.failedBefore(f))
 		}
 		if k != nil && most.Cause == catalog.DropNoRoute && (k.ReroutedPS < 0 || most.Acts.Total().Last > k.ReroutedPS) {
-			return failed(k), x.sayFailure(k) + "; " + at.Node + " had no other way to send it"
+			return failed(k), x.sayFailure(k) + x.l.Of("; ") + at.Node + x.l.Of(" had no other way to send it")
 		}
 		if l := x.loopAt(at.Node); k != nil && l != nil && most.Cause == catalog.DropTTL {
-			return failed(k), fmt.Sprintf("%s; %s of its connection %s, and ended their TTL", x.sayFailure(k),
-				plural(count, "frame"), SayLoop(l))
+			return failed(k), x.l.Sprintf("%s; %s of its connection %s, and ended their TTL", x.sayFailure(k),
+				plural(x.l, count, "frame"), SayLoop(x.l, l))
 		}
 		if k != nil {
 			return failed(k), x.sayFailure(k)
@@ -383,34 +384,34 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		return Cause{}, ""
 	}
 	x.tells |= tellsDrops
-	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
+	because = x.l.Sprintf("%s dropped %s of its connection (%s)", at, plural(x.l, count, "frame"), most.Cause)
 	cause = x.droppedBy(p, most.Cause)
 	switch {
 	case p.Class != q.Limits.Class && most.Answer != Reads(f): // acknowledgements may have a class of their own
-		because += fmt.Sprintf(", in priority %d, in which acknowledgements travel", p.Class)
+		because += x.l.Sprintf(", in priority %d, in which acknowledgements travel", p.Class)
 	case most.Cause.Sign() == catalog.BufferDrop && p.Class != q.Limits.Class: // by a map of DSCPs or PCPs
-		because += fmt.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
+		because += x.l.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
 			q.Limits.Class)
 		cause.Why = catalog.ReasonMap
 	case most.Cause == catalog.DropOversize:
 		cause.Why = catalog.ReasonOversize
 	case most.Cause == catalog.DropHeadroom && x.remapped(p) != nil:
 		o := x.remapped(p)
-		because += fmt.Sprintf(": %s sends in priority %d what %s pauses in priority %d", o.Node, o.Class, p.Node, p.Class)
+		because += x.l.Sprintf(": %s sends in priority %d what %s pauses in priority %d", o.Node, o.Class, p.Node, p.Class)
 		cause = atPort(o)
 		cause.Why = catalog.ReasonMap
 	case most.Cause == catalog.DropHeadroom:
-		if short := shortHeadroom(p, q); short != "" {
+		if short := shortHeadroom(x.l, p, q); short != "" {
 			because += short
 			if p.Limits.HeadroomNeed > 0 {
-				because += fmt.Sprintf(", and the cable can need %s", FormatBytes(p.Limits.HeadroomNeed))
+				because += x.l.Sprintf(", and the cable can need %s", FormatBytes(p.Limits.HeadroomNeed))
 				cause.Why = catalog.ReasonHeadroom
 			}
 		}
 	case most.Cause == catalog.DropStorm:
 		held, port, host := x.walk(at, p.Class)
 		if c, root := x.sayRoot(held, port, host, q); c != (Cause{}) {
-			return c, because + ", which took it for a storm, because " + root
+			return c, because + x.l.Of(", which took it for a storm, because ") + root
 		}
 	}
 	return cause, because + x.drainAfter(p, most.Cause)
@@ -436,12 +437,12 @@ func (x *index) remapped(p *record.Port) *record.Port {
 
 // shortHeadroom says, in words that follow, that a port's headroom was too small for what came after its
 // pause; "": it had room for another packet of the queue pair, so that a pool that others share was full.
-func shortHeadroom(p *record.Port, q *record.QP) string {
+func shortHeadroom(l lang.Language, p *record.Port, q *record.QP) string {
 	const headers = 100 // at most, of a packet
 	if p.Limits.HeadroomBytes == 0 || p.PeakHeadroom+q.Limits.MTUBytes+headers <= p.Limits.HeadroomBytes {
 		return ""
 	}
-	return fmt.Sprintf(": more came after its pause than its headroom of %s holds", FormatBytes(p.Limits.HeadroomBytes))
+	return l.Sprintf(": more came after its pause than its headroom of %s holds", FormatBytes(p.Limits.HeadroomBytes))
 }
 
 // linkFailed reports whether frames are dropped so because a link failed.
@@ -488,7 +489,7 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 // much in a message's time.
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 	x.tells |= tellsDrops
-	return fmt.Sprintf("%s dropped frames (%s)", p.ID(), d.Cause)
+	return x.l.Sprintf("%s dropped frames (%s)", p.ID(), d.Cause)
 }
 
 // noticedBy says how losses of a queue pair had been noticed by the end of the time that is asked
@@ -496,18 +497,18 @@ func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 func (x *index) noticedBy(q *record.QP) string {
 	var by []string
 	if k, ok := x.peer(q); ok && x.done(catalog.NAKSent, x.r.QPs[k].Place()) {
-		by = append(by, "a NAK")
+		by = append(by, x.l.Of("a NAK"))
 	}
 	if x.done(catalog.AskedAgain, q.Place()) {
-		by = append(by, "a missing response")
+		by = append(by, x.l.Of("a missing response"))
 	}
 	if x.done(catalog.AckTimeout, q.Place()) {
-		by = append(by, "a timeout")
+		by = append(by, x.l.Of("a timeout"))
 	}
 	if len(by) == 0 {
 		return ""
 	}
-	return ", by " + strings.Join(by, " or ")
+	return x.l.Of(", by ") + strings.Join(by, " or ")
 }
 
 // alsoLost says what a loss had to do with a message whose time went elsewhere;
@@ -518,7 +519,7 @@ func (x *index) alsoLost(f *record.Message) string {
 	}
 	defer x.restore(x.known.from, x.known.to)
 	x.during(f)
-	const said = "part of it was lost on the way and sent again: "
+	said := x.l.Of("part of it was lost on the way and sent again: ")
 	q := x.actor(f, false)
 	if _, because := x.lostWhere(f, q, Reads(f)); because != "" {
 		return said + because
@@ -559,17 +560,17 @@ func (x *index) drainOf(p *record.Port) string {
 	if p.Limits.DrainBps == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s takes data at %s", p.Node, drainRate(&p.Limits))
+	return x.l.Sprintf("; %s takes data at %s", p.Node, drainRate(x.l, &p.Limits))
 }
 
 // drainRate says how fast a receive buffer is drained.
-func drainRate(l *record.PortLimits) string {
-	text := FormatRate(l.DrainBps)
-	if l.Inside != nil {
-		text += " over " + l.Inside.String() + InsideBut(l.Inside)
+func drainRate(l lang.Language, p *record.PortLimits) string {
+	text := FormatRate(p.DrainBps)
+	if p.Inside != nil {
+		text += l.Of(" over ") + p.Inside.String() + InsideBut(l, p.Inside)
 	}
-	if l.StalledPS > 0 {
-		text += ", less the time in which its NIC fetched what its caches did not hold"
+	if p.StalledPS > 0 {
+		text += l.Of(", less the time in which its NIC fetched what its caches did not hold")
 	}
 	return text
 }
@@ -583,7 +584,7 @@ func (x *index) filledBy(p *record.Port) string {
 		return ""
 	}
 	in := l.Inside
-	return fmt.Sprintf("; %s paused it, as %s takes %s%s", host, in, FormatRate(in.Bps), InsideBut(in))
+	return x.l.Sprintf("; %s paused it, as %s takes %s%s", host, in, FormatRate(in.Bps), InsideBut(x.l, in))
 }
 
 // cachesOf are the caches of a host's card as a cause.
@@ -637,7 +638,7 @@ func (x *index) findStalled(host string) string {
 	if l.StalledPS < took {
 		return ""
 	}
-	return "fetched contexts and translations that its caches did not hold, which took longer than all data at " +
+	return x.l.Of("fetched contexts and translations that its caches did not hold, which took longer than all data at ") +
 		FormatRate(l.DrainBps)
 }
 
@@ -645,16 +646,16 @@ func (x *index) findStalled(host string) string {
 // rate at which the host takes data, or the misses of the card's caches.
 func (x *index) sayReceiveBuffer(waited string, port record.PortID, q *record.QP) (cause Cause, how string) {
 	host := port.Node
-	how = waited + " in the receive buffer of " + port.String()
+	how = waited + x.l.Of(" in the receive buffer of ") + port.String()
 	if stall := x.mostlyStalled(host); stall != "" {
-		return cachesOf(host), how + ": the NIC " + stall
+		return cachesOf(host), how + x.l.Of(": the NIC ") + stall
 	}
 	if f := x.faultOf(host); f != nil {
-		return ofCard(host), how + ": the NIC " + SayFault(f) + x.keepsUp(host)
+		return ofCard(host), how + x.l.Of(": the NIC ") + SayFault(x.l, f) + x.keepsUp(host)
 	}
 	rate := FormatRate(q.Limits.DrainBps)
 	if l := x.drain(host); l != nil {
-		rate = drainRate(l)
+		rate = drainRate(x.l, l)
 	}
-	return x.bufferOf(host), how + ", drained at " + rate
+	return x.bufferOf(host), how + x.l.Of(", drained at ") + rate
 }

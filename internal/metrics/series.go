@@ -339,8 +339,9 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage
 		if next := s.marksNext(f, at); next >= 0 {
 			other := s.places[next].cause
 			cause.Then = &other
-			return ", and " + x.nameOf(cause.Then) + ", which is no faster and has as much to send, would mark in its place: " +
-				"either alone gains little"
+			return x.l.Of(", and ") + x.nameOf(cause.Then) +
+				x.l.Of(", which is no faster and has as much to send, would mark in its place: ") +
+				x.l.Of("either alone gains little")
 		}
 	}
 	if at < 0 || 2*s.gain(at) >= took {
@@ -366,20 +367,21 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage
 	switch {
 	case alone >= 0:
 		*cause = s.places[alone].cause
-		return ", and without that it would have waited as long at " + x.nameOf(cause) + ", to which more came than it sends"
+		return x.l.Of(", and without that it would have waited as long at ") + x.nameOf(cause) +
+			x.l.Of(", to which more came than it sends")
 	case next >= 0:
 		other := s.places[next].cause
 		cause.Then = &other
 		name := x.nameOf(&other)
 		switch other.Kind {
 		case catalog.CauseInside:
-			name = "what is inside " + name
+			name = x.l.Of("what is inside ") + name
 		case catalog.CauseCore:
-			name = "the cores of " + name
+			name = x.l.Of("the cores of ") + name
 		case catalog.CauseReceiver, catalog.CauseBuffer:
-			name = "the " + name
+			name = x.l.Of("the ") + name
 		}
-		return ", and " + name + " would have held it nearly as long: either alone gains little"
+		return x.l.Of(", and ") + name + x.l.Of(" would have held it nearly as long: either alone gains little")
 	}
 	return ""
 }

@@ -1,10 +1,10 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -30,18 +30,20 @@ func (x *index) slowedInside() (out []string) {
 				continue
 			}
 			named = append(named, l.Link)
-			out = append(out, fmt.Sprintf("sender host %s: %s, gives %s%s%s; its network link takes up to %s", s.Host, l,
-				FormatRate(l.Bps), InsideBut(l), shared, FormatRate(q.Limits.LineBps)))
+			out = append(out, x.l.Sprintf("sender host %s: %s, gives %s%s%s; its network link takes up to %s", s.Host, l,
+				FormatRate(l.Bps), InsideBut(x.l, l), shared, FormatRate(q.Limits.LineBps)))
 		}
 	}
 	x.eachBusyCore(func(host string, b *CoreBill) {
-		out = append(out, fmt.Sprintf("%s was busy for %.0f %% of the time to the last completion, %.0f %% of that with %s",
-			coreName(host, b.Core), 100*b.Busy, 100*b.Causes[0].Share, b.Causes[0].Cause))
+		out = append(out, x.l.Sprintf("%s was busy for %.0f %% of the time to the last completion, %.0f %% of that with %s",
+			coreName(x.l, host, b.Core), 100*b.Busy, 100*b.Causes[0].Share, b.Causes[0].Cause))
 	})
 	return out
 }
 
-func coreName(host string, core int) string { return fmt.Sprintf("core %d of %s", core, host) }
+func coreName(l lang.Language, host string, core int) string {
+	return l.Sprintf("core %d of %s", core, host)
+}
 
 // linkBusy reports whether a link inside a host, one way, was busy.
 func (x *index) linkBusy(s *record.Server, name string) bool {
@@ -93,9 +95,10 @@ func (x *index) busyCoreVerdict(of int) (v *Verdict) {
 		}
 		most = b.Busy
 		v = &Verdict{Kind: catalog.VerdictCore, Cause: coresAt(host), Of: of}
-		v.Text = fmt.Sprintf("%s was busy for %.0f %% of the time, %.0f %% of that with %s: what it works for gains no more than "+
+		v.Text = x.l.Sprintf("%s was busy for %.0f %% of the time, %.0f %% of that with %s: what it works for gains no "+
+			"more than "+
 			"%.0f %% unless that costs less or is shared with another core",
-			coreName(host, b.Core), 100*b.Busy, 100*b.Causes[0].Share, b.Causes[0].Cause, 100*(1-b.Busy))
+			coreName(x.l, host, b.Core), 100*b.Busy, 100*b.Causes[0].Share, b.Causes[0].Cause, 100*(1-b.Busy))
 	})
 	return v
 }
@@ -103,10 +106,10 @@ func (x *index) busyCoreVerdict(of int) (v *Verdict) {
 // worksAt says what of a host's cores messages waited for: one that was busy, or the work of all of them
 // and the interrupts that they wait for.
 func (x *index) worksAt(host string) string {
-	said := "the cores of " + host + " and the interrupts that they wait for"
+	said := x.l.Of("the cores of ") + host + x.l.Of(" and the interrupts that they wait for")
 	x.eachBusyCore(func(at string, b *CoreBill) {
 		if at == host {
-			said = fmt.Sprintf("%s was busy for %.0f %% of the time", coreName(host, b.Core), 100*b.Busy)
+			said = x.l.Sprintf("%s was busy for %.0f %% of the time", coreName(x.l, host, b.Core), 100*b.Busy)
 		}
 	})
 	return said
@@ -134,7 +137,7 @@ func (x *index) limitAt(c *Cause) *record.InsideLimit {
 }
 
 // insideHosts puts into words what a reason makes slow at several places, for the verdict.
-func insideHosts(why catalog.Reason, places []record.Place) string {
+func insideHosts(l lang.Language, why catalog.Reason, places []record.Place) string {
 	var hosts []string
 	for i := range places {
 		if h := places[i].Node; !slices.Contains(hosts, h) {
@@ -142,25 +145,25 @@ func insideHosts(why catalog.Reason, places []record.Place) string {
 		}
 	}
 	slices.Sort(hosts)
-	at := "inside " + listNames(hosts, listedNobody)
+	at := l.Of("inside ") + listNames(l, hosts, listedNobody)
 	switch why {
 	case catalog.ReasonACS:
-		return at + " ACS sends what devices exchange up to the root complex and down again"
+		return at + l.Of(" ACS sends what devices exchange up to the root complex and down again")
 	case catalog.ReasonSockets:
-		return at + " data cross from socket to socket between memory and card (NUMA)"
+		return at + l.Of(" data cross from socket to socket between memory and card (NUMA)")
 	}
-	return at + " cards are in slow slots"
+	return at + l.Of(" cards are in slow slots")
 }
 
 // listNames lists the first of some names, and how many more there are.
-func listNames(names []string, most int) string {
+func listNames(l lang.Language, names []string, most int) string {
 	out := ""
 	for i, n := range names {
 		switch {
 		case i == most:
-			return fmt.Sprintf("%s and %d more", out, len(names)-most)
+			return l.Sprintf("%s and %d more", out, len(names)-most)
 		case i > 0 && i == len(names)-1:
-			out += " and "
+			out += l.Of(" and ")
 		case i > 0:
 			out += ", "
 		}

@@ -1,10 +1,10 @@
 package metrics
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -43,12 +43,12 @@ func (x *index) addSpent() {
 		}
 	}
 	for _, of := range t.spent {
-		of.words = longestOf(of.stages)
+		of.words = longestOf(x.l, of.stages)
 	}
 }
 
 // longestOf names the stage that took most time, with its share.
-func longestOf(all []record.StageTime) string {
+func longestOf(l lang.Language, all []record.StageTime) string {
 	most, total := 0, units.Time(0)
 	for k := range all {
 		total += all[k].Time
@@ -59,7 +59,7 @@ func longestOf(all []record.StageTime) string {
 	if total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s of %s)", all[most].Stage, FormatTime(all[most].Time), FormatTime(total))
+	return l.Sprintf("%s (%s of %s)", all[most].Stage, FormatTime(all[most].Time), FormatTime(total))
 }
 
 // spentBy adds up what messages from first to last, exclusive, spent, and keeps their

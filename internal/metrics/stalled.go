@@ -1,16 +1,16 @@
 package metrics
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
 // WhyStalled says why nothing moves on the open messages of a run that ended
 // "stalled", in words that follow "and".
-func WhyStalled(r *record.Run) string {
-	x := newIndex(r)
+func WhyStalled(l lang.Language, r *record.Run) string {
+	x := newIndexIn(l, r)
 	var unposted unposted
 	timerless := false
 	for i := range r.Messages {
@@ -26,13 +26,13 @@ func WhyStalled(r *record.Run) string {
 		timerless = timerless || known && r.QPs[k].Limits.TimeoutPS == 0
 	}
 	var why []string
-	if lost := whatWasLost(r); lost != "" && timerless {
-		why = append(why, "what was lost ("+lost+") is never sent again: no retransmission timer runs")
+	if lost := whatWasLost(l, r); lost != "" && timerless {
+		why = append(why, l.Of("what was lost (")+lost+l.Of(") is never sent again: no retransmission timer runs"))
 	}
 	why = append(why, x.refusals()...)
-	why = append(why, unposted.why(failures(r))...)
+	why = append(why, unposted.why(l, failures(l, r))...)
 	if len(why) == 0 {
-		return "nothing is pending that could move one on"
+		return l.Of("nothing is pending that could move one on")
 	}
 	return strings.Join(why, "; ")
 }
@@ -55,20 +55,21 @@ func (x *index) wait(u *unposted, f *record.Message) {
 }
 
 // why says what the messages waited for; failed names those that ended in error.
-func (u *unposted) why(failed string) (why []string) {
+func (u *unposted) why(l lang.Language, failed string) (why []string) {
 	for _, c := range []struct {
 		what, many, wait, waits string
 		of                      []string
 	}{
-		{"reply", "replies", "its request never arrived", "their requests never arrived", u.replies},
-		{"message", "messages", "what comes before it in the collective never ended", "what comes before them in the collective never ended", u.steps},
-		{"message", "messages", "no trigger started it", "no trigger started them", u.triggered},
+		{l.Of("reply"), l.Of("replies"), l.Of("its request never arrived"), l.Of("their requests never arrived"), u.replies},
+		{l.Of("message"), l.Of("messages"), l.Of("what comes before it in the collective never ended"),
+			l.Of("what comes before them in the collective never ended"), u.steps},
+		{l.Of("message"), l.Of("messages"), l.Of("no trigger started it"), l.Of("no trigger started them"), u.triggered},
 	} {
 		switch n := len(c.of); {
 		case n == 1:
-			why = append(why, fmt.Sprintf("1 %s was never posted, as %s (%s)", c.what, c.wait, c.of[0]))
+			why = append(why, l.Sprintf("1 %s was never posted, as %s (%s)", c.what, c.wait, c.of[0]))
 		case n > 1:
-			why = append(why, fmt.Sprintf("%d %s were never posted, as %s (%s)", n, c.many, c.waits, someOf(c.of)))
+			why = append(why, l.Sprintf("%d %s were never posted, as %s (%s)", n, c.many, c.waits, someOf(l, c.of)))
 		}
 	}
 	if len(why) > 0 {
@@ -97,7 +98,8 @@ func (x *index) refusals() (why []string) {
 		retried[host] = append(retried[host], what)
 	}
 	for _, host := range hosts {
-		why = append(why, fmt.Sprintf("%s posts no more receives: %s retried for ever, rnr_retry 7", host, someOf(retried[host])))
+		why = append(why, x.l.Sprintf("%s posts no more receives: %s retried for ever, rnr_retry 7", host, someOf(x.l,
+			retried[host])))
 	}
 	return why
 }
@@ -122,9 +124,9 @@ func (x *index) refused(open []int) (host, what string) {
 		return "", ""
 	}
 	f := &x.r.Messages[open[0]]
-	what = fmt.Sprintf("message %d (%s", open[0], Arrow(f))
+	what = x.l.Sprintf("message %d (%s", open[0], Arrow(f))
 	if behind := len(open) - 1; behind > 0 {
-		what += fmt.Sprintf("; %d behind it", behind)
+		what += x.l.Sprintf("; %d behind it", behind)
 	}
 	return record.HostOf(f.Dst), what + ")"
 }

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -35,36 +33,39 @@ func sendsStream(q *record.QP) bool { return len(q.Limits.Path) > 0 }
 // streamStates are the mechanisms of TCP.
 func (x *index) streamStates() []State {
 	held := func(m catalog.Mechanism, of func(q *record.QP) units.Time, why string) State {
-		return x.state(m, "no connection sends", x.onStreams(m, func(q *record.QP, place *Place) bool {
+		return x.state(m, x.l.Of("no connection sends"), x.onStreams(m, func(q *record.QP, place *Place) bool {
 			place.HeldPS, place.reason = of(q), func() string { return why }
 			return sendsStream(q)
 		}))
 	}
 	return []State{
-		held(catalog.CwndHeld, func(q *record.QP) units.Time { return q.Limits.WindowPS }, "it was never full"),
-		held(catalog.ReceiveWindowHeld, func(q *record.QP) units.Time { return q.TCP.ReceiveWindowPS }, "the peer's was never full"),
-		held(catalog.SendBufferHeld, func(q *record.QP) units.Time { return q.TCP.SendBufferPS }, "it had room for all that was to be written"),
-		held(catalog.NagleHeld, func(q *record.QP) units.Time { return q.TCP.NaglePS }, "no small segment had to wait"),
-		x.state(catalog.ECESent, "no connection is ECN-capable", x.ecePlaces()),
-		x.state(catalog.CutECE, "no connection is ECN-capable", x.cutECEPlaces()),
-		x.state(catalog.LossRACK, "no connection sends", x.lossPlaces(catalog.LossRACK)),
-		x.state(catalog.LossDupAck, "no connection sends", x.lossPlaces(catalog.LossDupAck)),
-		x.state(catalog.CutLoss, "no connection sends", x.lossPlaces(catalog.CutLoss)),
-		x.state(catalog.RetransTLP, "no connection sends", x.lossPlaces(catalog.RetransTLP)),
-		x.state(catalog.RTO, "no connection sends", x.lossPlaces(catalog.RTO)),
+		held(catalog.CwndHeld, func(q *record.QP) units.Time { return q.Limits.WindowPS }, x.l.Of("it was never full")),
+		held(catalog.ReceiveWindowHeld, func(q *record.QP) units.Time { return q.TCP.ReceiveWindowPS },
+			x.l.Of("the peer's was never full")),
+		held(catalog.SendBufferHeld, func(q *record.QP) units.Time { return q.TCP.SendBufferPS },
+			x.l.Of("it had room for all that was to be written")),
+		held(catalog.NagleHeld, func(q *record.QP) units.Time { return q.TCP.NaglePS },
+			x.l.Of("no small segment had to wait")),
+		x.state(catalog.ECESent, x.l.Of("no connection is ECN-capable"), x.ecePlaces()),
+		x.state(catalog.CutECE, x.l.Of("no connection is ECN-capable"), x.cutECEPlaces()),
+		x.state(catalog.LossRACK, x.l.Of("no connection sends"), x.lossPlaces(catalog.LossRACK)),
+		x.state(catalog.LossDupAck, x.l.Of("no connection sends"), x.lossPlaces(catalog.LossDupAck)),
+		x.state(catalog.CutLoss, x.l.Of("no connection sends"), x.lossPlaces(catalog.CutLoss)),
+		x.state(catalog.RetransTLP, x.l.Of("no connection sends"), x.lossPlaces(catalog.RetransTLP)),
+		x.state(catalog.RTO, x.l.Of("no connection sends"), x.lossPlaces(catalog.RTO)),
 	}
 }
 
 func (x *index) ecePlaces() *places {
 	return x.onStreams(catalog.ECESent, func(q *record.QP, place *Place) bool {
-		place.reason = func() string { return "no marked segment reached it" }
+		place.reason = func() string { return x.l.Of("no marked segment reached it") }
 		return q.Limits.ECT && !sendsStream(q)
 	})
 }
 
 func (x *index) cutECEPlaces() *places {
 	return x.onStreams(catalog.CutECE, func(q *record.QP, place *Place) bool {
-		place.reason = func() string { return "no ECN-Echo reached it" }
+		place.reason = func() string { return x.l.Of("no ECN-Echo reached it") }
 		return q.Limits.ECT && sendsStream(q)
 	})
 }
@@ -74,9 +75,9 @@ func (x *index) lossPlaces(m catalog.Mechanism) *places {
 	return x.onStreams(m, func(q *record.QP, place *Place) bool {
 		place.reason = func() string {
 			if q.Retransmitted == 0 {
-				return "it took nothing for lost"
+				return x.l.Of("it took nothing for lost")
 			}
-			return fmt.Sprintf("it sent %s again for other reasons", plural(q.Retransmitted, "segment"))
+			return x.l.Sprintf("it sent %s again for other reasons", plural(x.l, q.Retransmitted, "segment"))
 		}
 		return sendsStream(q)
 	})

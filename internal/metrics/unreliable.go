@@ -1,20 +1,20 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
 // discardWords says why responders threw messages away, in order of
 // catalog.MessageDrops.
-func discardWords(d *record.Discards) string {
+func discardWords(l lang.Language, d *record.Discards) string {
 	var out []string
 	for i, n := range [...]int64{d.NoReceive, d.TooLong, d.BadQKey, d.Refused, d.Broken} {
-		cause := catalog.MessageDrops[i].Cause()
+		cause := l.Of(catalog.MessageDrops[i].Cause())
 		switch {
 		case n == d.Total():
 			return cause
@@ -49,7 +49,7 @@ func addDiscards(sum, d *record.Discards) {
 // were not delivered, in words that follow; "" when all were. A message of which
 // packets are missing was lost on the way, whatever its responder did with the
 // rest.
-func NotDelivered(r *record.Run) string {
+func NotDelivered(l lang.Language, r *record.Run) string {
 	lost := int64(messages(r.Messages).Lost)
 	if lost == 0 {
 		return ""
@@ -71,18 +71,18 @@ func NotDelivered(r *record.Run) string {
 		d := byHost[host]
 		d.Broken = 0
 		if n := d.Total(); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s dropped %s (%s)", host, FormatCount(n), discardWords(d)))
+			parts = append(parts, l.Sprintf("%s dropped %s (%s)", host, FormatCount(n), discardWords(l, d)))
 			lost -= n
 		}
 	}
 	if refused := refusedByStreams(r); refused > 0 {
-		parts = append(parts, FormatCount(refused)+" refused, as TCP had acknowledged them")
+		parts = append(parts, FormatCount(refused)+l.Of(" refused, as TCP had acknowledged them"))
 		lost -= refused
 	}
 	if lost > 0 && len(parts) > 0 {
-		parts = append(parts, FormatCount(lost)+" lost on the way")
+		parts = append(parts, FormatCount(lost)+l.Of(" lost on the way"))
 	} else if lost > 0 {
-		parts = []string{"lost on the way"}
+		parts = []string{l.Of("lost on the way")}
 	}
 	return strings.Join(parts, ", ")
 }
@@ -126,27 +126,27 @@ func unordered(r *record.Run) string {
 }
 
 // gapOff says why no responder looks for gaps.
-func gapOff(r *record.Run) string {
+func gapOff(l lang.Language, r *record.Run) string {
 	if names := unordered(r); names != "" {
-		return names + " looks at no PSNs: what is lost is not missed"
+		return names + l.Of(" looks at no PSNs: what is lost is not missed")
 	}
-	return "nothing was sent"
+	return l.Of("nothing was sent")
 }
 
 // timerOff says why no retransmission timer runs.
-func timerOff(r *record.Run) string {
+func timerOff(l lang.Language, r *record.Run) string {
 	if names, only := unreliable(r); only {
-		return "nothing waits for an acknowledgement on " + names + ": a message completes when it has left"
+		return l.Of("nothing waits for an acknowledgement on ") + names + l.Of(": a message completes when it has left")
 	}
-	return "no sender has a retransmission timer"
+	return l.Of("no sender has a retransmission timer")
 }
 
 // rnrOff says why no responder sends an RNR NAK.
-func rnrOff(r *record.Run) string {
+func rnrOff(l lang.Language, r *record.Run) string {
 	if names, only := unreliable(r); only {
-		return "no NAK is sent on " + names + ": a message that finds no receive work request is dropped"
+		return l.Of("no NAK is sent on ") + names + l.Of(": a message that finds no receive work request is dropped")
 	}
-	return "every responder has receive work requests enough"
+	return l.Of("every responder has receive work requests enough")
 }
 
 // discardPlaces are the responders of UC and UD.
@@ -161,10 +161,10 @@ func (x *index) discardPlaces() *places {
 		place.Unit = InRequests
 		if d := q.Discards; d != nil {
 			act := x.discardAct(q.Place())
-			place.Count, place.FirstPS, place.Why = act.Count, act.First, discardWords(d)
+			place.Count, place.FirstPS, place.Why = act.Count, act.First, discardWords(x.l, d)
 		}
 		place.reason = func() string {
-			return "every message that arrived whole had the rights, and found the receive, that it needs"
+			return x.l.Of("every message that arrived whole had the rights, and found the receive, that it needs")
 		}
 		return true
 	})
@@ -187,28 +187,28 @@ func (a *Answer) dropsMessages() bool {
 
 // whyNothingAgain says why nothing was sent again where only services without
 // acknowledgements lost something; "" elsewhere.
-func whyNothingAgain(r *record.Run, t Totals) string {
+func whyNothingAgain(l lang.Language, r *record.Run, t Totals) string {
 	names, only := unreliable(r)
 	d := discarded(r)
 	var lost []string
 	if t.Dropped > 0 {
-		lost = append(lost, were(int(t.Dropped), "frame"))
+		lost = append(lost, were(l, int(t.Dropped), "frame"))
 	}
 	if n := d.Total(); n > 0 {
-		lost = append(lost, were(int(n), "message"))
+		lost = append(lost, were(l, int(n), "message"))
 	}
 	if len(lost) == 0 || !only && t.Dropped > 0 {
 		return ""
 	}
-	return strings.Join(lost, " and ") + " dropped, and nothing is sent again on " + names
+	return strings.Join(lost, " and ") + l.Of(" dropped, and nothing is sent again on ") + names
 }
 
 // unnoticed says that frames were lost where nobody looks for gaps, in words that
 // others follow; "" elsewhere.
-func unnoticed(r *record.Run) string {
-	names, lost := unordered(r), whatWasLost(r)
+func unnoticed(l lang.Language, r *record.Run) string {
+	names, lost := unordered(r), whatWasLost(l, r)
 	if names == "" || lost == "" {
 		return ""
 	}
-	return fmt.Sprintf("nobody missed what was lost (%s), for %s looks at no PSNs; ", lost, names)
+	return l.Sprintf("nobody missed what was lost (%s), for %s looks at no PSNs; ", lost, names)
 }

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -34,9 +33,9 @@ func (x *index) filledInVain(dominating *Verdict, links []record.Place) string {
 	if 2*vain < p.TxPackets || vain == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f %% to %s, which %s packets filled that %s%s sent again for that",
+	return x.l.Sprintf("%.0f %% to %s, which %s packets filled that %s%s sent again for that",
 		float64(dominating.Cause.Milli)/10,
-		x.nameOf(&dominating.Cause), FormatCount(vain), qpActor(most), andMore(len(senders)-1, "queue pair"))
+		x.nameOf(&dominating.Cause), FormatCount(vain), qpActor(most), andMore(x.l, len(senders)-1, x.l.Of("queue pair")))
 }
 
 // lostOn reports whether something of a message, or what answered it, was lost on one of some links that had failed.

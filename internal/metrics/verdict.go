@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -67,8 +68,8 @@ func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 	if len(x.r.Cycle) > 0 {
 		v := &Verdict{Kind: catalog.VerdictDeadlock, Ports: len(x.r.Cycle), Of: len(x.r.Messages), Messages: x.r.OpenMessages}
 		v.Cause = x.circle()
-		v.Text = fmt.Sprintf("deadlock: %d ports wait for each other in a circle, and %s for them", len(x.r.Cycle),
-			plural(int64(x.r.OpenMessages), "message"))
+		v.Text = x.l.Sprintf("deadlock: %d ports wait for each other in a circle, and %s for them", len(x.r.Cycle),
+			plural(x.l, int64(x.r.OpenMessages), "message"))
 		return v
 	}
 	v := x.unbroken(j, trees)
@@ -196,7 +197,7 @@ func (x *index) atLineRate(f *record.Message, goodput units.Rate) bool {
 
 // pass gives the verdict its kind and words.
 func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
-	share := fmt.Sprintf("%.0f %% of all messages' time", float64(v.Cause.Milli)/10)
+	share := x.l.Sprintf("%.0f %% of all messages' time", float64(v.Cause.Milli)/10)
 	where := x.nameOf(&top.cause)
 	if x.storm(v, trees) {
 		return
@@ -207,47 +208,49 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 	case catalog.CauseLine:
 		if top.reached*2 > v.Of {
 			v.Kind = catalog.VerdictFull
-			v.Text = fmt.Sprintf("%d of %d messages are as fast as their way allows: only a faster link would gain anything",
+			v.Text = x.l.Sprintf("%d of %d messages are as fast as their way allows: only a faster link would gain anything",
 				top.reached, v.Of)
 		}
 	case catalog.CauseCaches:
 		if host := v.Cause.Place.Node; x.mostlyStalled(host) == "" { // as a sender
 			v.Kind = catalog.VerdictReceiver
-			v.Text = fmt.Sprintf("%s's card fetched contexts and translations that its caches did not hold before it sent: "+
+			v.Text = x.l.Sprintf("%s's card fetched contexts and translations that its caches did not hold before it sent: "+
 				"%s went to that, and a faster network would not help", host, share)
 			break
 		}
 		fallthrough
 	case catalog.CauseReceiver, catalog.CauseFault:
 		v.Kind = catalog.VerdictReceiver
-		v.Text = fmt.Sprintf("%s: %s went to that%s, and a faster network would not help", x.slowTaker(v.Cause.Place.Node), share,
+		v.Text = x.l.Sprintf("%s: %s went to that%s, and a faster network would not help",
+			x.slowTaker(v.Cause.Place.Node), share,
 			x.sharedTaker(v.Cause.Place.Node))
 	case catalog.CauseInside:
 		v.Kind = catalog.VerdictInside
-		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(&v.Cause), share)
+		v.Text = x.l.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(&v.Cause), share)
 		if v.Cause.Why != catalog.NoReason && len(top.places) > 1 {
 			rate := ""
 			if l := x.limitAt(&v.Cause); l != nil {
-				rate = ", no more than " + FormatRate(l.Bps)
+				rate = x.l.Of(", no more than ") + FormatRate(l.Bps)
 			}
-			v.Text = fmt.Sprintf("%s (%s%s): %s went to that, and not to the network", insideHosts(v.Cause.Why, top.places),
+			v.Text = x.l.Sprintf("%s (%s%s): %s went to that, and not to the network", insideHosts(x.l, v.Cause.Why, top.places),
 				where, rate, share)
 		}
 	case catalog.CauseCore:
 		v.Kind = catalog.VerdictCore
-		v.Text = fmt.Sprintf("%s: %s went to that, and not to the network", x.worksAt(v.Cause.Place.Node), share)
+		v.Text = x.l.Sprintf("%s: %s went to that, and not to the network", x.worksAt(v.Cause.Place.Node), share)
 	case catalog.CauseStaged:
 		v.Kind = catalog.VerdictStaged
-		v.Text = "without GPUDirect data of GPUs are copied through the memory of their hosts: " + share + " went to that"
+		v.Text = x.l.Of("without GPUDirect data of GPUs are copied through the memory of their hosts: ") + share +
+			x.l.Of(" went to that")
 	case catalog.CauseMessages:
 		f := &x.r.Messages[top.first]
 		if k, ok := x.sender(f); ok {
 			v.Kind = catalog.VerdictMessages
-			v.Text = fmt.Sprintf("%s (%s went to that)", x.takenUp(f, &x.r.QPs[k]), share)
+			v.Text = x.l.Sprintf("%s (%s went to that)", x.takenUp(f, &x.r.QPs[k]), share)
 		}
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
-		v.Text = fmt.Sprintf("%s failed%s: %s went to that%s", where, x.outages(v.Cause.Place), share, x.after())
+		v.Text = x.l.Sprintf("%s failed%s: %s went to that%s", where, x.outages(v.Cause.Place), share, x.after())
 	}
 }
 
@@ -265,18 +268,18 @@ func (x *index) outages(link record.Place) string {
 	if first == nil {
 		return ""
 	}
-	said := " at " + FormatTime(first.DownPS-x.r.FirstPost())
+	said := x.l.Of(" at ") + FormatTime(first.DownPS-x.r.FirstPost())
 	if n > 1 {
-		said = fmt.Sprintf(" %d times, first%s", n, said)
+		said = x.l.Sprintf(" %d times, first%s", n, said)
 	}
 	if first.SwitchDown != "" {
-		said += " with the switch " + first.SwitchDown
+		said += x.l.Of(" with the switch ") + first.SwitchDown
 	}
 	if first.UpPS > 0 {
-		said += " for " + FormatTime(first.UpPS-first.DownPS)
+		said += x.l.Of(" for ") + FormatTime(first.UpPS-first.DownPS)
 	}
 	if first.Silent {
-		said += ", which nobody noticed"
+		said += x.l.Of(", which nobody noticed")
 	}
 	return said
 }
@@ -284,15 +287,15 @@ func (x *index) outages(link record.Place) string {
 // slowTaker names a host and says why it takes no more.
 func (x *index) slowTaker(host string) string {
 	if stall := x.mostlyStalled(host); stall != "" {
-		return host + "'s card " + stall
+		return host + x.l.Of("'s card ") + stall
 	}
 	if f := x.faultOf(host); f != nil {
-		return host + "'s card " + SayFault(f)
+		return host + x.l.Of("'s card ") + SayFault(x.l, f)
 	}
 	if d := x.drain(host); d != nil {
-		return host + " takes data only at " + drainRate(d)
+		return host + x.l.Of(" takes data only at ") + drainRate(x.l, d)
 	}
-	return host + " does not take data as fast as they come"
+	return host + x.l.Of(" does not take data as fast as they come")
 }
 
 // sharedTaker says of a card that was slow for a while that senders would wait for each other without that,
@@ -302,7 +305,7 @@ func (x *index) sharedTaker(host string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and to the %d senders that share the %s to it, of which a card that keeps up saves no more than "+
+	return x.l.Sprintf(" and to the %d senders that share the %s to it, of which a card that keeps up saves no more than "+
 		"%.0f %% of the time", n, FormatRate(rate), saves)
 }
 
@@ -312,7 +315,7 @@ func (x *index) keepsUp(host string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d senders share the %s to it, so that a card that keeps up saves no more than %.0f %% of the "+
+	return x.l.Sprintf("; %d senders share the %s to it, so that a card that keeps up saves no more than %.0f %% of the "+
 		"time", n, FormatRate(rate), saves)
 }
 
@@ -334,7 +337,7 @@ func (x *index) sharedCardOf(host string) (n int, rate units.Rate, saves float64
 // follow.
 func (x *index) insideOf(c *Cause) string {
 	if l := x.limitAt(c); l != nil {
-		return ", " + FormatRate(l.Bps) + InsideBut(l)
+		return ", " + FormatRate(l.Bps) + InsideBut(x.l, l)
 	}
 	return ""
 }
@@ -351,7 +354,7 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 		layer := t.Branches[0].port.Layer
 		root := x.nameOf(&t.Root)
 		if t.Root.Kind == catalog.CauseReceiver || t.Root.Kind == catalog.CauseCaches || t.Root.Kind == catalog.CauseFault {
-			root = "the NIC of " + t.Root.Place.Node
+			root = x.l.Of("the NIC of ") + t.Root.Place.Node
 		}
 		var names []string
 		for _, k := range t.Victims {
@@ -365,13 +368,14 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 			}
 			names = append(names, name)
 		}
-		do := "do"
+		do := x.l.Of("do")
 		if len(t.Victims) == 1 {
-			do = "does"
+			do = x.l.Of("does")
 		}
-		v.Text = fmt.Sprintf("%s from %s (%s): %s held %s, %s in all%s; %s that it held %s not go there: %s",
-			layer.English().HeldStorm, root, t.Why, layer.English().Holder, plural(int64(v.Ports), "port"),
-			FormatTime(v.HeldPS), x.toTheEnd(t)+x.cutOff(t), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
+		v.Text = x.l.Sprintf("%s from %s (%s): %s held %s, %s in all%s; %s that it held %s not go there: %s",
+			layer.Words(x.l).HeldStorm, root, t.Why, layer.Words(x.l).Holder, plural(x.l, int64(v.Ports), "port"),
+			FormatTime(v.HeldPS), x.toTheEnd(t)+x.cutOff(t), plural(x.l, int64(v.Victims),
+				"message"), do, strings.Join(names, ", "))
 		return true
 	}
 	return false
@@ -390,9 +394,9 @@ func (x *index) toTheEnd(t *PauseTree) string {
 	case 0:
 		return ""
 	case len(t.Branches):
-		return " until nothing moved, and then to the end"
+		return x.l.Of(" until nothing moved, and then to the end")
 	}
-	return fmt.Sprintf(" until nothing moved, and then %d of them to the end", n)
+	return x.l.Sprintf(" until nothing moved, and then %d of them to the end", n)
 }
 
 // cutOff says that PFC watchdogs cut ports of a pause tree off, the first of them the one nearest
@@ -416,9 +420,9 @@ func (x *index) cutOff(t *PauseTree) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return fmt.Sprintf(", until the PFC watchdog of %s took it for a storm at %s", first.Port, FormatTime(first.FromPS))
+		return x.l.Sprintf(", until the PFC watchdog of %s took it for a storm at %s", first.Port, FormatTime(first.FromPS))
 	}
-	return fmt.Sprintf(", until PFC watchdogs took %s for storms, %s at %s", plural(n, "queue"), first.Port,
+	return x.l.Sprintf(", until PFC watchdogs took %s for storms, %s at %s", plural(x.l, n, "queue"), first.Port,
 		FormatTime(first.FromPS))
 }
 
@@ -433,24 +437,24 @@ func (x *index) passPort(v *Verdict, where, share string) {
 	n := x.users(p)
 	if v.Unused = x.unused(p); len(v.Unused) > 0 && n > 1 {
 		v.Kind = catalog.VerdictUplinks
-		v.Text = fmt.Sprintf("uneven uplinks: the hashes put %s on %s and none on %s, which lead%s to the same place; "+
+		v.Text = x.l.Sprintf("uneven uplinks: the hashes put %s on %s and none on %s, which lead%s to the same place; "+
 			"another seed, more queue pairs per message, spraying or adaptive routing would spread them (%s went to that)",
-			plural(int64(n), "sender"), where, listPorts(v.Unused), singular(len(v.Unused)), share)
+			plural(x.l, int64(n), "sender"), where, listPorts(v.Unused), x.l.Of(singular(len(v.Unused))), share)
 		return
 	}
-	who := plural(int64(n), "sender") + " share it" + x.sharedBehind(v, p)
+	who := plural(x.l, int64(n), "sender") + x.l.Of(" share it") + x.sharedBehind(v, p)
 	switch moved := x.movedTo(p); {
 	case moved != nil:
-		who = fmt.Sprintf("%s failed%s, and new tables led there what took another way", moved.Link, x.outages(moved.Link))
+		who = x.l.Sprintf("%s failed%s, and new tables led there what took another way", moved.Link, x.outages(moved.Link))
 	case n < 2:
-		who = "one sender fills it"
+		who = x.l.Of("one sender fills it")
 	}
 	if all := x.out(p.ID()); n == 0 && len(all) > 0 {
-		who = fmt.Sprintf("%s puts in priority %d what is sent in %d", p.Node, p.Class, x.r.QPs[all[0]].Limits.Class)
+		who = x.l.Sprintf("%s puts in priority %d what is sent in %d", p.Node, p.Class, x.r.QPs[all[0]].Limits.Class)
 	}
 	if p.Utilisation >= fullLine {
 		v.Kind = catalog.VerdictFull
-		v.Text = fmt.Sprintf("%s to %s is full, %.0f %% of the time: %s, and only a faster port or less traffic to it gains "+
+		v.Text = x.l.Sprintf("%s to %s is full, %.0f %% of the time: %s, and only a faster port or less traffic to it gains "+
 			"anything (%s went to that)", where, p.Peer.Node, 100*p.Utilisation, who, share)
 		return
 	}
@@ -461,17 +465,17 @@ func (x *index) passPort(v *Verdict, where, share string) {
 		}
 	}
 	if dropped > 0 {
-		who += fmt.Sprintf(", %s found no room", plural(dropped, "frame"))
+		who += x.l.Sprintf(", %s found no room", plural(x.l, dropped, "frame"))
 	}
 	v.Kind = catalog.VerdictPort
-	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %s of the time, and %s went to that",
-		where, p.Peer.Node, who, percent(p.Utilisation), share)
+	v.Text = x.l.Sprintf("more came to %s than it sends to %s: %s, it sends %s of the time, and %s went to that",
+		where, p.Peer.Node, who, percent(x.l, p.Utilisation), share)
 }
 
 // percent is a share in words: small ones are not none.
-func percent(share float64) string {
+func percent(l lang.Language, share float64) string {
 	if share < 0.01 {
-		return "less than 1 %"
+		return l.Of("less than 1 %")
 	}
 	return fmt.Sprintf("%.0f %%", 100*share)
 }

@@ -120,29 +120,29 @@ func (x *index) sayWaited(w *Wait, of int) string {
 	what := ""
 	switch w.Kind {
 	case catalog.CauseReceives:
-		what = "for receive work requests at " + w.Place.Node + " (RNR NAKs)"
+		what = x.l.Of("for receive work requests at ") + w.Place.Node + x.l.Of(" (RNR NAKs)")
 	case catalog.CauseClass:
-		what = "behind classes that are served first, most of it at " + w.Place.String()
+		what = x.l.Of("behind classes that are served first, most of it at ") + w.Place.In(x.l)
 	default:
-		what = "for a NAK, or a timeout, to tell of a loss"
+		what = x.l.Of("for a NAK, or a timeout, to tell of a loss")
 		if onlyStreams(x.r) {
-			what = "for duplicate acknowledgements, or a timeout, to tell of a loss"
+			what = x.l.Of("for duplicate acknowledgements, or a timeout, to tell of a loss")
 		}
 		timeouts := int64(0)
 		for i := range x.r.QPs {
 			timeouts += x.r.QPs[i].Timeouts
 		}
 		if timeouts > 0 {
-			what += fmt.Sprintf(" (%s in the run)", plural(timeouts, "timeout"))
+			what += x.l.Sprintf(" (%s in the run)", plural(x.l, timeouts, "timeout"))
 		}
 	}
 	part := fmt.Sprintf("%.0f %%", float64(w.Milli)/10)
 	if w.Milli < 10 {
-		part = "less than 1 %"
+		part = x.l.Of("less than 1 %")
 	}
-	said := fmt.Sprintf("%d of %d messages waited %s: %s of all messages' time", w.Messages, of, what, part)
+	said := x.l.Sprintf("%d of %d messages waited %s: %s of all messages' time", w.Messages, of, what, part)
 	if w.SlowestMilli > 0 {
-		said += fmt.Sprintf(", %.0f %% of the slowest's", float64(w.SlowestMilli)/10)
+		said += x.l.Sprintf(", %.0f %% of the slowest's", float64(w.SlowestMilli)/10)
 	}
 	return said
 }

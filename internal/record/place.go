@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 )
 
 // Place is where something happens, and who acts there. The zero one is nowhere: of a
@@ -177,4 +178,30 @@ func (p Place) String() string {
 		return "the way to " + p.Node
 	}
 	return ""
+}
+
+// In is the place as a report in a language names it.
+func (p Place) In(l lang.Language) string {
+	if l != lang.Chinese {
+		return p.String()
+	}
+	switch p.Kind {
+	case catalog.AtPortClass:
+		return fmt.Sprintf("%s %s %d", PortName(p.Node, int(p.Port)), p.Layer.Words(l).Class, p.Class)
+	case catalog.AtCable:
+		return p.Node + " 至 " + p.To
+	case catalog.AtCore:
+		return fmt.Sprintf("%s 的 %d 号核", p.Node, p.Number)
+	case catalog.AtReceiveBuffer:
+		return p.Node + " 的接收缓冲"
+	case catalog.AtReceiveQueue:
+		return p.Node + " 的接收队列"
+	case catalog.AtCardCaches:
+		return p.Node + " 的网卡缓存"
+	case catalog.AtInputBuffer:
+		return PortName(p.Node, int(p.Port)) + " 的输入缓冲"
+	case catalog.AtWay:
+		return "到 " + p.Node + " 的路径"
+	}
+	return p.String()
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/claims"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/visible"
 )
 
@@ -19,8 +20,8 @@ type claimWords struct {
 	colon, comma, list, part, stop string
 }
 
-func claimWordsOf(l claims.Lang) claimWords {
-	if l == claims.Chinese {
+func claimWordsOf(l lang.Language) claimWords {
+	if l == lang.Chinese {
 		return claimWords{claim: "论断", setup: "实验", command: "复现命令", figures: "数据", outside: "条件不满足时的同一比较", verdict: "结论",
 			without: "对照（去掉机制）", refuted: "推翻条件", stays: "结论不变的范围", note: "说明", article: "对应原文陈述", seeds: "种子",
 			refutes: "以上任一比较不成立。对照实验（%s）中应当如此：hopscope claims %d --off",
@@ -38,19 +39,19 @@ func claimWordsOf(l claims.Lang) claimWords {
 }
 
 // verdictText is the verdict with its condition.
-func verdictText(r *claims.Result, l claims.Lang) string {
+func verdictText(r *claims.Result, l lang.Language) string {
 	switch {
 	case r.Verdict != claims.HoldsWhen:
 		return r.Verdict.In(l)
-	case l == claims.Chinese:
+	case l == lang.Chinese:
 		return r.Verdict.In(l) + "（" + r.Claim.When.ZH + "）"
 	}
 	return r.Verdict.In(l) + " " + r.Claim.When.EN
 }
 
 // figureName is a figure and of which run it is.
-func figureName(v *claims.Value, l claims.Lang) string {
-	if l == claims.Chinese {
+func figureName(v *claims.Value, l lang.Language) string {
+	if l == lang.Chinese {
 		return v.Figure.Name.ZH + "（" + v.Of.Name.ZH + "）"
 	}
 	return v.Figure.Name.EN + " (" + v.Of.Name.EN + ")"
@@ -65,7 +66,7 @@ func spaced(s string) string {
 }
 
 // checkText is a comparison in a line: the figure, what it must be, and by what.
-func checkText(c *claims.Checked, l claims.Lang) string {
+func checkText(c *claims.Checked, l lang.Language) string {
 	w := claimWordsOf(l)
 	value := func(v *claims.Value, x float64) string {
 		if !v.OK {
@@ -86,14 +87,14 @@ func checkText(c *claims.Checked, l claims.Lang) string {
 	if c.Check.Times != 1 {
 		times = fmt.Sprintf(w.times, strconv.FormatFloat(c.Check.Times, 'g', -1, 64))
 	}
-	if l == claims.Chinese {
+	if l == lang.Chinese {
 		return text + "，即" + spaced(figureName(&c.Right, l)) + times
 	}
 	return text + " = " + times + figureName(&c.Right, l)
 }
 
 // Claims writes the verdict, statement and first figure of each claim, by chapter, and then what no claim shows.
-func Claims(w io.Writer, results []claims.Result, l claims.Lang, opt TextOptions) error {
+func Claims(w io.Writer, results []claims.Result, l lang.Language, opt TextOptions) error {
 	t := wideText(opt)
 	words := claimWordsOf(l)
 	counts := map[claims.Verdict]int{}
@@ -115,10 +116,10 @@ func Claims(w io.Writer, results []claims.Result, l claims.Lang, opt TextOptions
 }
 
 // claimLine is a claim in a few lines.
-func (t *text) claimLine(r *claims.Result, l claims.Lang) {
+func (t *text) claimLine(r *claims.Result, l lang.Language) {
 	const indent = 4
 	head := fmt.Sprintf("%2d  ", r.Number)
-	lines := wideLines(verdictText(r, l)+claimWordsOf(l).colon+r.Claim.Says.In(l), t.width-indent)
+	lines := wrap(verdictText(r, l)+claimWordsOf(l).colon+r.Claim.Says.In(l), t.width-indent)
 	for i, s := range lines {
 		if i > 0 {
 			head = strings.Repeat(" ", indent)
@@ -131,12 +132,12 @@ func (t *text) claimLine(r *claims.Result, l claims.Lang) {
 }
 
 // Claim writes all of one claim: how to repeat it, its figures, the verdict, and what would refute it.
-func Claim(w io.Writer, r *claims.Result, l claims.Lang, opt TextOptions) error {
+func Claim(w io.Writer, r *claims.Result, l lang.Language, opt TextOptions) error {
 	t := wideText(opt)
 	words, c := claimWordsOf(l), r.Claim
-	other := claims.Chinese
-	if l == claims.Chinese {
-		other = claims.English
+	other := lang.Chinese
+	if l == lang.Chinese {
+		other = lang.English
 	}
 	t.hung(fmt.Sprintf("%s %d%s%s", words.claim, r.Number, words.colon, c.Says.In(l)), 0, t.paint.bold)
 	t.wide(c.Says.In(other), 2, t.paint.dim)
@@ -166,7 +167,7 @@ func Claim(w io.Writer, r *claims.Result, l claims.Lang, opt TextOptions) error 
 }
 
 // checks writes comparisons, a line each.
-func (t *text) checks(list []claims.Checked, l claims.Lang) {
+func (t *text) checks(list []claims.Checked, l lang.Language) {
 	words := claimWordsOf(l)
 	for i := range list {
 		mark := words.yes
@@ -178,7 +179,7 @@ func (t *text) checks(list []claims.Checked, l claims.Lang) {
 }
 
 // articleText lists statements: "S2, S29".
-func articleText(numbers []int, l claims.Lang) string {
+func articleText(numbers []int, l lang.Language) string {
 	out := make([]string, len(numbers))
 	for i, n := range numbers {
 		out[i] = "S" + strconv.Itoa(n)
@@ -187,7 +188,7 @@ func articleText(numbers []int, l claims.Lang) string {
 }
 
 // rangeText is where a verdict must not turn.
-func rangeText(c *claims.Claim, l claims.Lang) string {
+func rangeText(c *claims.Claim, l lang.Language) string {
 	words := claimWordsOf(l)
 	var parts []string
 	if len(c.Range.Seeds) > 0 {
@@ -212,26 +213,9 @@ func rangeText(c *claims.Claim, l claims.Lang) string {
 
 // wide writes prose of any language, indented, each line in a style.
 func (t *text) wide(s string, indent int, style func(string) string) {
-	for _, l := range wideLines(s, t.width-indent) {
+	for _, l := range wrap(s, t.width-indent) {
 		t.line(strings.Repeat(" ", indent) + style(l))
 	}
-}
-
-// wideLines wraps prose that may be Chinese: between words as usual, and before or after wide characters, though no
-// line begins with a mark that closes.
-func wideLines(s string, width int) (out []string) {
-	line, gap := "", ""
-	for _, word := range strings.Fields(visible.Text(s)) {
-		for _, piece := range pieces(word) {
-			if line != "" && visible.Width(line+gap+piece) > width {
-				out, line, gap = append(out, line), "", ""
-			}
-			line += gap + piece
-			gap = ""
-		}
-		gap = " "
-	}
-	return append(out, line)
 }
 
 // pieces cuts a word where a line may end: before a wide character that closes nothing, and after one.

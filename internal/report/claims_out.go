@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/claims"
+	"github.com/hopscope/hopscope/internal/lang"
 )
 
 // claimsVersion is the version of ClaimsJSON. It changes when a field changes its meaning or goes.
@@ -88,7 +89,7 @@ func ClaimsJSON(results []claims.Result) ([]byte, error) {
 func claimOf(r *claims.Result) claimJSON {
 	c := r.Claim
 	out := claimJSON{Number: r.Number, Chapter: c.Chapter.Title(), Statement: c.Says, Article: c.Article,
-		Setup:    claims.Text{EN: c.Shown(r.Point, claims.English), ZH: c.Shown(r.Point, claims.Chinese)},
+		Setup:    claims.Text{EN: c.Shown(r.Point, lang.English), ZH: c.Shown(r.Point, lang.Chinese)},
 		Scenario: c.Base, Verdict: r.Verdict, Off: r.Point.Off, Mechanism: c.Off.What,
 		Rates: c.Range.Rates, Sizes: c.Range.Sizes,
 		Seeds: c.Range.Seeds, Checks: claimChecks(r.Checks), Outside: claimChecks(r.Outside)}
@@ -130,7 +131,7 @@ func figureOf(v *claims.Value) claimFigure {
 }
 
 // ClaimsPage is the page of documentation on all claims, in Markdown.
-func ClaimsPage(results []claims.Result, l claims.Lang) string {
+func ClaimsPage(results []claims.Result, l lang.Language) string {
 	var b strings.Builder
 	b.WriteString(claimsHead(l))
 	for i := range results {
@@ -143,8 +144,8 @@ func ClaimsPage(results []claims.Result, l claims.Lang) string {
 	return b.String()
 }
 
-func claimsHead(l claims.Lang) string {
-	if l == claims.Chinese {
+func claimsHead(l lang.Language) string {
+	if l == lang.Chinese {
 		return `# 论断
 
 [English](claims.md)
@@ -180,7 +181,7 @@ hopscope claims 1 --rate 100Gbps --seed 3
 }
 
 // claimSection is a claim in Markdown.
-func claimSection(b *strings.Builder, r *claims.Result, l claims.Lang) {
+func claimSection(b *strings.Builder, r *claims.Result, l lang.Language) {
 	c, words := r.Claim, claimWordsOf(l)
 	fmt.Fprintf(b, "\n### %d. %s\n\n**%s**", r.Number, c.Says.In(l), verdictText(r, l))
 	b.WriteString(words.stop + gapOf(l) + c.Shown(r.Point, l) + "\n\n")
@@ -209,17 +210,17 @@ func claimSection(b *strings.Builder, r *claims.Result, l claims.Lang) {
 }
 
 // gapOf stands between two sentences.
-func gapOf(l claims.Lang) string {
-	if l == claims.Chinese {
+func gapOf(l lang.Language) string {
+	if l == lang.Chinese {
 		return ""
 	}
 	return " "
 }
 
 // statementsTable maps the article's statements to claims or words.
-func statementsTable(l claims.Lang) string {
+func statementsTable(l lang.Language) string {
 	var b strings.Builder
-	if l == claims.Chinese {
+	if l == lang.Chinese {
 		b.WriteString("\n## 原文的 112 条陈述\n\n| 陈述 | 论断 | 说明 |\n|---|---|---|\n")
 	} else {
 		b.WriteString("\n## The article's 112 statements\n\n| statement | claims | in words |\n|---|---|---|\n")

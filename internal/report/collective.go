@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -43,7 +44,7 @@ func (t *text) collectives() {
 	others := func(x record.Collective) bool { return x.Workload != c.Workload }
 	alone := sweep && !slices.ContainsFunc(t.r.Collectives, others)
 	if alone { // its name stands above
-		t.prose(fmt.Sprintf("%s: %s over %d ranks, out of place", c.Workload, c.Op, c.Ranks), t.paint.bold)
+		t.prose(t.l.Sprintf("%s: %s over %d ranks, out of place", c.Workload, c.Op, c.Ranks), t.paint.bold)
 		tab.columns = tab.columns[1:]
 	}
 	figures := metrics.Collectives(t.r)
@@ -54,7 +55,7 @@ func (t *text) collectives() {
 			cells = cells[1:]
 		}
 		if x.Done == 0 {
-			tab.addNote("not over at the end of the run", cells...)
+			tab.addNote(t.l.Of("not over at the end of the run"), cells...)
 			continue
 		}
 		cells = append(cells, microseconds(x), fmt.Sprintf("%.2f", x.AlgBW), fmt.Sprintf("%.2f", x.BusBW))
@@ -73,18 +74,18 @@ func (t *text) collectives() {
 		c := &t.r.Collectives[i]
 		name := c.Workload
 		if sweep {
-			name += " of " + inUnits(c.Bytes)
+			name += t.l.Of(" of ") + inUnits(c.Bytes)
 		}
-		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", name, c.Op, c.Ranks,
-			c.Algorithm, c.Protocol,
-			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
+		channels, done := howMany(t.l, c.Channels, "channel")+t.l.Of(", steps"), howMany(t.l, figures[i].Done, "time")
+		t.prose(t.l.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", name, c.Op, c.Ranks,
+			c.Algorithm, c.Protocol, channels, metrics.FormatBytes(c.Chunk), done), plain)
 		if c.Sums != nil {
 			t.sums(c)
 			continue
 		}
 		if figures[i].Done > 0 {
-			held, ok := metrics.CollectiveCause(t.r, i)
-			t.prose(name+": "+held.Sentence(ok), plain)
+			held, ok := metrics.CollectiveCause(t.l, t.r, i)
+			t.prose(name+t.l.Of(": ")+held.Sentence(t.l, ok), plain)
 		}
 	}
 }
@@ -122,14 +123,14 @@ func (t *text) mostly() {
 		}
 		sizes, share := inUnits(all[i].Bytes), fmt.Sprintf("%.0f %%", 100*least)
 		if end > i+1 {
-			sizes += " to " + inUnits(all[end-1].Bytes)
+			sizes += t.l.Of(" to ") + inUnits(all[end-1].Bytes)
 		}
 		if low, high := fmt.Sprintf("%.0f", 100*least), fmt.Sprintf("%.0f", 100*most); low != high {
-			share = low + " to " + high + " %"
+			share = low + t.l.Of(" to ") + high + " %"
 		}
-		line := fmt.Sprintf("%s: of %s most goes to %s (%s)", all[i].Workload, sizes, first[0].Part, share)
+		line := t.l.Sprintf("%s: of %s most goes to %s (%s)", all[i].Workload, sizes, first[0].Part, share)
 		if len(first) > 1 && first[1].Share >= 0.2 {
-			line += ", then " + first[1].Part.String()
+			line += t.l.Of(", then ") + first[1].Part.In(t.l)
 		}
 		t.prose(line, plain)
 		i = end
@@ -149,7 +150,7 @@ func (t *text) overlaps() {
 		}
 		if last := c.EndPS[len(c.EndPS)-1]; last < 0 || last > next.StartPS {
 			t.prose(
-				fmt.Sprintf(
+				t.l.Sprintf(
 					"%s: %d B were not over when the next size began, so that both took longer; give each a run of its own",
 					c.Workload,
 					c.Bytes,
@@ -161,11 +162,8 @@ func (t *text) overlaps() {
 }
 
 // howMany is a number with its noun.
-func howMany(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
+func howMany(l lang.Language, n int, word string) string {
+	return l.Counted(int64(n), strconv.Itoa(n), word)
 }
 
 // microseconds writes a time with the digits that nccl-tests gives it.
@@ -251,26 +249,26 @@ func (t *text) critical(c *record.Collective) {
 	total, ops := criticalTotal(c)
 	switch {
 	case ops == 0 && c.Sums != nil:
-		t.prose(c.Workload+": "+metrics.SumsSentence(c), t.paint.bold)
+		t.prose(c.Workload+t.l.Of(": ")+metrics.SumsSentence(t.l, c), t.paint.bold)
 		return
 	case ops == 0:
-		t.prose(c.Workload+": not over at the end of the run, so that it has no critical path", t.paint.bold)
+		t.prose(c.Workload+t.l.Of(": not over at the end of the run, so that it has no critical path"), t.paint.bold)
 		return
 	}
-	t.prose(fmt.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload,
+	t.prose(t.l.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload,
 		metrics.FormatTimeDigits(total, 4), t.at(c.StartPS),
-		howMany(ops, "operation")), t.paint.bold)
+		howMany(t.l, ops, "operation")), t.paint.bold)
 	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage"}, {title: "Times", right: true, drop: 1},
 		{title: "Time", right: true},
 		{title: "Share", right: true}, {title: "Where most (places)", wrap: true, drop: 2}}}
 	for _, g := range c.Critical {
 		name := fmt.Sprintf("%s (%s)", g.Kind, metrics.FormatCount(int64(g.Count)))
 		if len(g.Stages) == 0 {
-			tab.add(name, "takes no time", metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4),
+			tab.add(name, t.l.Of("takes no time"), metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4),
 				shareOf(0, total), "")
 		}
 		for _, s := range g.Stages {
-			where := s.Where.String()
+			where := s.Where.In(t.l)
 			if s.Places > 1 {
 				where += fmt.Sprintf(" (%d)", s.Places)
 			}
@@ -279,12 +277,12 @@ func (t *text) critical(c *record.Collective) {
 			name = ""
 		}
 	}
-	tab.add("in all", "", "", metrics.FormatTimeDigits(total, 4), shareOf(total, total), "")
+	tab.add(t.l.Of("in all"), "", "", metrics.FormatTimeDigits(total, 4), shareOf(total, total), "")
 	t.table(tab)
 	for _, g := range c.Critical {
 		for _, s := range g.Stages {
-			if why := metrics.WhyRate(t.r, s.Where); s.Stage == catalog.StageRate && s.TimePS*100 >= total && why != "" {
-				t.prose("rate: "+why, plain)
+			if why := metrics.WhyRate(t.l, t.r, s.Where); s.Stage == catalog.StageRate && s.TimePS*100 >= total && why != "" {
+				t.prose(t.l.Of("rate: ")+why, plain)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/visible"
@@ -62,7 +64,7 @@ func Compare(w io.Writer, c *compare.Comparison, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	t := &comparison{c: c, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := &comparison{c: c, l: opt.Lang, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 	t.header()
 	t.sentences()
 	for _, part := range t.blocks() {
@@ -79,6 +81,7 @@ func Compare(w io.Writer, c *compare.Comparison, opt TextOptions) error {
 type comparison struct {
 	b     strings.Builder
 	c     *compare.Comparison
+	l     lang.Language
 	paint paint
 	width int
 }
@@ -86,27 +89,27 @@ type comparison struct {
 func (t *comparison) line(s string) { t.b.WriteString(strings.TrimRight(s, " ") + "\n") }
 
 func (t *comparison) header() {
-	seeds := fmt.Sprintf("seed %d", t.c.Seeds[0])
+	seeds := t.l.Sprintf("seed %d", t.c.Seeds[0])
 	if n := len(t.c.Seeds); n > 1 {
-		seeds = fmt.Sprintf("seeds %d to %d, median (least to largest)", t.c.Seeds[0], t.c.Seeds[n-1])
+		seeds = t.l.Sprintf("seeds %d to %d, median (least to largest)", t.c.Seeds[0], t.c.Seeds[n-1])
 	}
 	if t.c.SeedsFinished < t.c.SeedsAsked {
-		seeds += fmt.Sprintf(" (of %d asked for)", t.c.SeedsAsked)
+		seeds += t.l.Sprintf(" (of %d asked for)", t.c.SeedsAsked)
 	}
-	stacks := "1 stack"
+	stacks := t.l.Of("1 stack")
 	if n := len(t.c.Stacks); n > 1 {
-		stacks = fmt.Sprintf("%d stacks", n)
+		stacks = t.l.Sprintf("%d stacks", n)
 	}
-	for _, l := range hang(fmt.Sprintf("%s: %s, %s", t.c.Scenario, stacks, seeds), t.width, 2) {
+	for _, l := range hang(typeset(t.l, fmt.Sprintf("%s: %s, %s", t.c.Scenario, stacks, seeds)), t.width, 2) {
 		t.line(t.paint.bold(l))
 	}
-	for _, l := range wrap(t.c.Description, t.width) {
+	for _, l := range wrap(typeset(t.l, t.c.Description), t.width) {
 		if l != "" {
 			t.line(t.paint.dim(l))
 		}
 	}
 	if t.c.View != "" {
-		for _, l := range wrap("Compared: "+t.c.View+".", t.width) {
+		for _, l := range wrap(typeset(t.l, t.l.Of("Compared: ")+t.c.View+"."), t.width) {
 			t.line(l)
 		}
 	}
@@ -121,7 +124,7 @@ func (t *comparison) sentences() {
 	}
 	for i := range t.c.Stacks {
 		s := &t.c.Stacks[i]
-		for n, l := range wrap(s.Sentence, t.width-indent) {
+		for n, l := range wrap(typeset(t.l, cmp.Or(s.Told, s.Sentence)), t.width-indent) {
 			name := ""
 			if n == 0 {
 				name = s.Stack
@@ -135,7 +138,7 @@ func (t *comparison) sentences() {
 		}
 	}
 	if len(t.c.Seeds) > 1 {
-		for _, l := range wrap(fmt.Sprintf("(The sentences are about seed %d.)", t.c.Seeds[0]), t.width) {
+		for _, l := range wrap(typeset(t.l, t.l.Sprintf("(The sentences are about seed %d.)", t.c.Seeds[0])), t.width) {
 			t.line(t.paint.dim(l))
 		}
 	}
@@ -170,7 +173,7 @@ func (t *comparison) block(stacks []compare.Column) {
 		t.question(q, stacks, room)
 	}
 	t.line("")
-	for _, f := range compareRows() {
+	for _, f := range compareRows(t.l) {
 		cells := make([]string, len(stacks))
 		some := f.when == always || f.when == ofMessages &&
 			slices.ContainsFunc(stacks, func(s compare.Column) bool { return s.Figures.Messages.Max > 0 })
@@ -190,7 +193,7 @@ func (t *comparison) layers(stacks []compare.Column, room int) {
 	if !slices.ContainsFunc(stacks, func(s compare.Column) bool { return len(s.Layers) > 0 }) {
 		return
 	}
-	for _, l := range layerRows() {
+	for _, l := range layerRows(t.l) {
 		cells := make([]string, len(stacks))
 		for i := range stacks {
 			cells[i] = layerCell(&stacks[i], l.of)
@@ -206,11 +209,11 @@ type layerRow struct {
 	of    func(*catalog.Layering) string
 }
 
-func layerRows() []layerRow {
+func layerRows(in lang.Language) []layerRow {
 	return []layerRow{
-		{"API", func(l *catalog.Layering) string { return l.API.String() }},
-		{"transport", (*catalog.Layering).TransportNames},
-		{"fabric", func(l *catalog.Layering) string { return l.Fabric.String() }},
+		{in.Of("API"), func(l *catalog.Layering) string { return l.API.In(in) }},
+		{in.Of("transport"), (*catalog.Layering).TransportNames},
+		{in.Of("fabric"), func(l *catalog.Layering) string { return l.Fabric.In(in) }},
 	}
 }
 
@@ -237,7 +240,7 @@ func (t *comparison) accounts(stacks []compare.Column, room int) {
 		}
 	}
 	t.line("")
-	t.row(false, "slowest is", cells, room)
+	t.row(false, t.l.Of("slowest is"), cells, room)
 	total := make([]units.Time, len(stacks))
 	for _, part := range catalog.Parts() {
 		some := false
@@ -251,13 +254,13 @@ func (t *comparison) accounts(stacks []compare.Column, room int) {
 			}
 		}
 		if some {
-			t.row(false, part.String(), cells, room)
+			t.row(false, part.In(t.l), cells, room)
 		}
 	}
 	for i := range stacks {
 		cells[i] = duration(total[i])
 	}
-	t.row(false, "in all", cells, room)
+	t.row(false, t.l.Of("in all"), cells, room)
 }
 
 // rowIfAny writes a row unless all its cells are empty.
@@ -272,7 +275,7 @@ func (t *comparison) row(bold bool, label string, cells []string, room int) {
 	lines := make([][]string, len(cells))
 	height := 1
 	for i, c := range cells {
-		lines[i] = wrap(c, room)
+		lines[i] = wrap(typeset(t.l, c), room)
 		height = max(height, len(lines[i]))
 	}
 	for n := range height {
@@ -296,17 +299,17 @@ func (t *comparison) row(bold bool, label string, cells []string, room int) {
 // question writes who was first and by what, then how often and from when on,
 // then how long, each on rows of its own so that the stacks line up.
 func (t *comparison) question(q int, stacks []compare.Column, room int) {
-	label := catalog.Questions[q].English()
+	label := catalog.Questions[q].In(t.l)
 	var who, often, long []string
 	for i := range stacks {
 		a := &stacks[i].Answers[q]
 		if a.Happened == 0 {
-			who, often, long = append(who, "nobody"), append(often, ""), append(long, "")
+			who, often, long = append(who, t.l.Of("nobody")), append(often, ""), append(long, "")
 			continue
 		}
-		who = append(who, a.Actor.String()+" "+a.Mechanism.String()+t.share(a))
-		often = append(often, howOften(a))
-		long = append(long, lasted(a))
+		who = append(who, a.Actor.In(t.l)+" "+a.Mechanism.In(t.l)+t.share(a))
+		often = append(often, howOften(t.l, a))
+		long = append(long, lasted(t.l, a))
 	}
 	t.row(false, label, who, room)
 	t.rowIfAny(often, room)
@@ -318,32 +321,32 @@ func (t *comparison) share(a *compare.Answer) string {
 	if a.First == len(t.c.Seeds) {
 		return ""
 	}
-	return fmt.Sprintf(" (%d of %d seeds)", a.First, len(t.c.Seeds))
+	return t.l.Sprintf(" (%d of %d seeds)", a.First, len(t.c.Seeds))
 }
 
 // howOften is the number of acts and the time of the first.
-func howOften(a *compare.Answer) string {
-	first := spreadText(a.FirstPS, metrics.FormatTime)
+func howOften(l lang.Language, a *compare.Answer) string {
+	first := spreadText(l, a.FirstPS, metrics.FormatTime)
 	if a.Count.Max == 1 {
-		return "once at " + first
+		return l.Of("once at ") + first
 	}
-	return spreadText(a.Count, count) + " times from " + first
+	return spreadText(l, a.Count, count) + l.Of(" times from ") + first
 }
 
 // lasted is the time held for pauses, else from the first act to the last.
-func lasted(a *compare.Answer) string {
+func lasted(l lang.Language, a *compare.Answer) string {
 	switch {
 	case a.HeldPS.N > 0:
-		return "held " + spreadText(a.HeldPS, metrics.FormatTime)
+		return l.Of("held ") + spreadText(l, a.HeldPS, metrics.FormatTime)
 	case a.Count.Max == 1:
 		return ""
 	default:
-		return "over " + spreadText(a.SpanPS, metrics.FormatTime)
+		return l.Of("over ") + spreadText(l, a.SpanPS, metrics.FormatTime)
 	}
 }
 
 // spreadText writes a figure: the median, with the range if there is one.
-func spreadText[T comparableNumber](s compare.Spread[T], format func(T) string) string {
+func spreadText[T comparableNumber](l lang.Language, s compare.Spread[T], format func(T) string) string {
 	if s.N == 0 {
 		return "-"
 	}
@@ -361,7 +364,7 @@ func spreadText[T comparableNumber](s compare.Spread[T], format func(T) string) 
 	if _, other, _ := strings.Cut(most, " "); unit == other {
 		least = value // "186 to 321 us"
 	}
-	return fmt.Sprintf("%s (%s to %s)", median, least, most)
+	return l.Sprintf("%s (%s to %s)", median, least, most)
 }
 
 // comparableNumber is what figures are made of.
@@ -385,66 +388,98 @@ const (
 	ofMessages       // there are messages
 )
 
-func compareRows() []compareRow {
+func compareRows(l lang.Language) []compareRow {
+	return slices.Concat(messageRows(l), jobRows(l), networkRows(l))
+}
+
+// messageRows are those of what was to be moved.
+func messageRows(l lang.Language) []compareRow {
 	return []compareRow{
-		{"completed", ofMessages, completed},
-		{"ended", ifAny, ended},
-		{"p50", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.P50PS, metrics.FormatTime) }},
-		{"p99", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
-		{"slowest", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
-		{"RPC p50", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CallP50PS, metrics.FormatTime) }},
-		{"RPC p99", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CallP99PS, metrics.FormatTime) }},
-		{"collective", ifAny, func(s *compare.Column) string {
-			return perCollective(s, func(c *compare.Collective) string { return spreadText(c.TimePS, metrics.FormatTime) })
+		{l.Of("completed"), ofMessages, func(s *compare.Column) string { return completed(l, s) }},
+		{l.Of("ended"), ifAny, func(s *compare.Column) string { return ended(l, s) }},
+		{l.Of("p50"), ofMessages, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.P50PS,
+				metrics.FormatTime)
 		}},
-		{"busbw", ifAny, func(s *compare.Column) string {
-			return perCollective(s, func(c *compare.Collective) string {
-				return spreadText(c.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
+		{l.Of("p99"), ofMessages, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.P99PS,
+				metrics.FormatTime)
+		}},
+		{l.Of("slowest"), ofMessages, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.MaxPS,
+				metrics.FormatTime)
+		}},
+		{l.Of("RPC p50"), ifAny, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.CallP50PS,
+				metrics.FormatTime)
+		}},
+		{l.Of("RPC p99"), ifAny, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.CallP99PS,
+				metrics.FormatTime)
+		}},
+		{l.Of("collective"), ifAny, func(s *compare.Column) string {
+			return perCollective(l, s, func(c *compare.Collective) string { return spreadText(l, c.TimePS, metrics.FormatTime) })
+		}},
+		{l.Of("busbw"), ifAny, func(s *compare.Column) string {
+			return perCollective(l, s, func(c *compare.Collective) string {
+				return spreadText(l, c.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
 			})
 		}},
-		{"step time", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.StepPS, metrics.FormatTime) })
+	}
+}
+
+// jobRows are those of jobs.
+func jobRows(l lang.Language) []compareRow {
+	return []compareRow{
+		{l.Of("step time"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.StepPS, metrics.FormatTime) })
 		}},
-		{"exposed", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.ExposedPS, duration) })
+		{l.Of("exposed"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.ExposedPS, duration) })
 		}},
-		{"bubble", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.BubblePS, duration) })
+		{l.Of("bubble"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.BubblePS, duration) })
 		}},
-		{"waits", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.WaitPS, duration) })
+		{l.Of("waits"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.WaitPS, duration) })
 		}},
-		{"step over", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.OverPS, duration) })
+		{l.Of("step over"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.OverPS, duration) })
 		}},
-		{"MFU", ifAny, func(s *compare.Column) string {
-			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.MFU, percentOf) })
+		{l.Of("MFU"), ifAny, func(s *compare.Column) string {
+			return perJob(l, s, func(j *compare.JobFigures) string { return spreadText(l, j.MFU, percentOf) })
 		}},
-		{"goodput", ofMessages, func(s *compare.Column) string {
-			return spreadText(s.Figures.GoodputBps, metrics.FormatRate)
+	}
+}
+
+// networkRows are those of what network and hosts did.
+func networkRows(l lang.Language) []compareRow {
+	return []compareRow{
+		{l.Of("goodput"), ofMessages, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.GoodputBps, metrics.FormatRate)
 		}},
-		{"fairness", ifAny, func(s *compare.Column) string {
-			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
+		{l.Of("fairness"), ifAny, func(s *compare.Column) string {
+			return spreadText(l, s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
 		}},
-		{"peak queue", always, func(s *compare.Column) string { return spreadText(s.Figures.PeakQueue, size) }},
-		{"marks", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Marked, count) }},
-		{"pauses", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Pauses, count) }},
-		{"time held", always, func(s *compare.Column) string { return spreadText(s.Figures.HeldPS, duration) }},
-		{"drops", always, func(s *compare.Column) string { return spreadText(s.Figures.Dropped, count) }},
-		{"timeouts", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
-		{"core time", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CorePS, duration) }},
-		{"copied", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Copied, size) }},
-		{"staged", ifAny, func(s *compare.Column) string {
-			return insideText(s, func(in *compare.Inside) string { return spreadText(in.Staged, size) })
+		{l.Of("peak queue"), always, func(s *compare.Column) string { return spreadText(l, s.Figures.PeakQueue, size) }},
+		{l.Of("marks"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.Marked, count) }},
+		{l.Of("pauses"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.Pauses, count) }},
+		{l.Of("time held"), always, func(s *compare.Column) string { return spreadText(l, s.Figures.HeldPS, duration) }},
+		{l.Of("drops"), always, func(s *compare.Column) string { return spreadText(l, s.Figures.Dropped, count) }},
+		{l.Of("timeouts"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.Timeouts, count) }},
+		{l.Of("core time"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.CorePS, duration) }},
+		{l.Of("copied"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.Copied, size) }},
+		{l.Of("staged"), ifAny, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(l, in.Staged, size) })
 		}},
-		{"DRAM", ifAny, func(s *compare.Column) string {
-			return insideText(s, func(in *compare.Inside) string { return spreadText(in.DRAMRatio, perByte) })
+		{l.Of("DRAM"), ifAny, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(l, in.DRAMRatio, perByte) })
 		}},
-		{"PCIe", ifAny, func(s *compare.Column) string {
-			return insideText(s, func(in *compare.Inside) string { return spreadText(in.PCIeRatio, perByte) })
+		{l.Of("PCIe"), ifAny, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(l, in.PCIeRatio, perByte) })
 		}},
-		{"resent", always, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
-		{"wire bytes", always, func(s *compare.Column) string { return spreadText(s.Figures.WireRatio, perByte) }},
+		{l.Of("resent"), always, func(s *compare.Column) string { return spreadText(l, s.Figures.Resent, size) }},
+		{l.Of("wire bytes"), always, func(s *compare.Column) string { return spreadText(l, s.Figures.WireRatio, perByte) }},
 	}
 }
 
@@ -460,7 +495,7 @@ func insideText(s *compare.Column, figure func(*compare.Inside) string) string {
 }
 
 // perCollective is a figure of each collective; of several each stands under its name.
-func perCollective(s *compare.Column, figure func(*compare.Collective) string) string {
+func perCollective(l lang.Language, s *compare.Column, figure func(*compare.Collective) string) string {
 	all := s.Figures.Collectives
 	var parts []string
 	for i := range all {
@@ -477,7 +512,7 @@ func perCollective(s *compare.Column, figure func(*compare.Collective) string) s
 }
 
 // perJob is a figure of each job; of several each stands under its name, and what no job has is left out.
-func perJob(s *compare.Column, figure func(*compare.JobFigures) string) string {
+func perJob(l lang.Language, s *compare.Column, figure func(*compare.JobFigures) string) string {
 	all := s.Figures.Jobs
 	var parts []string
 	some := false
@@ -496,23 +531,23 @@ func perJob(s *compare.Column, figure func(*compare.JobFigures) string) string {
 }
 
 // completed counts messages by how they ended.
-func completed(s *compare.Column) string {
+func completed(l lang.Language, s *compare.Column) string {
 	f := &s.Figures
-	out := spreadText(f.Completed, metrics.FormatCount) + " of " + spreadText(f.Messages, metrics.FormatCount)
+	out := spreadText(l, f.Completed, metrics.FormatCount) + l.Of(" of ") + spreadText(l, f.Messages, metrics.FormatCount)
 	if f.Lost.Max > 0 {
-		out += ", " + spreadText(f.Lost, metrics.FormatCount) + " never delivered"
+		out += ", " + spreadText(l, f.Lost, metrics.FormatCount) + l.Of(" never delivered")
 	}
 	if f.Failed.Max > 0 {
-		out += ", " + spreadText(f.Failed, metrics.FormatCount) + " failed"
+		out += ", " + spreadText(l, f.Failed, metrics.FormatCount) + l.Of(" failed")
 	}
 	if f.Open.Max > 0 {
-		out += ", " + spreadText(f.Open, metrics.FormatCount) + " open"
+		out += ", " + spreadText(l, f.Open, metrics.FormatCount) + l.Of(" open")
 	}
 	return out
 }
 
 // ended says how runs ended that did not run to completion.
-func ended(s *compare.Column) string {
+func ended(l lang.Language, s *compare.Column) string {
 	var out []string
 	for i, how := range s.Stopped {
 		n := 0
@@ -527,9 +562,9 @@ func ended(s *compare.Column) string {
 		switch {
 		case how == "quiescence" || n <= 0:
 		case n == len(s.Stopped):
-			out = append(out, how)
+			out = append(out, l.Of(how))
 		default:
-			out = append(out, fmt.Sprintf("%s (%d of %d)", how, n, len(s.Stopped)))
+			out = append(out, l.Sprintf("%s (%d of %d)", l.Of(how), n, len(s.Stopped)))
 		}
 	}
 	if len(out) == 0 {
@@ -543,46 +578,52 @@ func (t *comparison) legend() {
 	t.line("")
 	text := ""
 	if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return s.Figures.Messages.Max > 0 }) {
-		text = "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post " +
-			"to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. "
+		text = t.l.Of("p50, p99, slowest: completion times of messages that completed. goodput: their payload from the " +
+			"first post " +
+			"to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. ")
 	}
-	text += "time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of " +
-		"payload delivered."
+	text += t.l.Of("time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per " +
+		"byte of " +
+		"payload delivered.")
 	for _, more := range []struct {
 		has  func(*compare.Column) bool
 		text string
 	}{
 		{func(s *compare.Column) bool { return len(s.Account) > 0 }, t.accountLegend()},
 		{func(s *compare.Column) bool { return s.Figures.CallP50PS.N > 0 },
-			" RPC: from the post of a request until its reply is received."},
+			t.l.Of(" RPC: from the post of a request until its reply is received.")},
 		{func(s *compare.Column) bool { return len(s.Figures.Collectives) > 0 },
-			" collective: mean time of one; busbw: as nccl-tests counts it."},
-		{func(s *compare.Column) bool { return len(s.Figures.Jobs) > 0 }, " step time: mean of a job's steps; of it in the " +
-			"mean of ranks exposed: communication beside no computation; bubble: the other rank of a message has not come; " +
-			"waits: a rank of a collective has not; step over: other ranks' is not; the rest computes, copies or " +
-			"is work of the host."},
+			t.l.Of(" collective: mean time of one; busbw: as nccl-tests counts it.")},
+		{func(s *compare.Column) bool { return len(s.Figures.Jobs) > 0 },
+			t.l.Of(" step time: mean of a job's steps; of it in the " +
+				"mean of ranks exposed: communication beside no computation; bubble: the other rank of a message has not come; " +
+				"waits: a rank of a collective has not; step over: other ranks' is not; the rest computes, copies or is work " +
+				"of the host.")},
 		{func(s *compare.Column) bool { return s.Figures.CorePS.Max > 0 },
-			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
+			t.l.Of(" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all " +
+				"columns unless they name one. copied: between user and kernel memory.")},
 		{func(s *compare.Column) bool { return s.Figures.Inside != nil },
-			" staged: by copy engines between GPUs and memory of hosts. DRAM: read from and written to the memory of hosts, per byte of payload delivered. PCIe: links crossed per byte of payload delivered, in all hosts."},
+			t.l.Of(" staged: by copy engines between GPUs and memory of hosts. DRAM: read from and written to the memory of " +
+				"hosts, per byte of payload delivered. PCIe: links crossed per byte of payload delivered, in all hosts.")},
 	} {
 		if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return more.has(&s) }) {
 			text += more.text
 		}
 	}
-	for _, l := range wrap(text, t.width) {
+	for _, l := range wrap(typeset(t.l, text), t.width) {
 		t.line(t.paint.dim(l))
 	}
 }
 
 // accountLegend says what the accounts are of.
 func (t *comparison) accountLegend() string {
-	text := " slowest is: where the time of the message that took longest went, or of a collective on its critical path"
+	text := t.l.Of(" slowest is: where the time of the message that took longest went, or of a collective on its " +
+		"critical path")
 	if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return len(s.Figures.Jobs) > 0 }) {
-		text = strings.Replace(text, "of a collective on", "of a job on", 1)
+		text = t.l.Of(" slowest is: where the time of the message that took longest went, or of a job on its critical path")
 	}
 	if len(t.c.Seeds) > 1 {
-		text += fmt.Sprintf(", with seed %d", t.c.Seeds[0])
+		text += t.l.Sprintf(", with seed %d", t.c.Seeds[0])
 	}
 	return text + "."
 }
@@ -609,9 +650,9 @@ func (t *comparison) warnings() {
 	for _, w := range all {
 		of := ""
 		if len(w.stacks) < len(t.c.Stacks) {
-			of = " of " + strings.Join(w.stacks, ", ")
+			of = t.l.Of(" of ") + strings.Join(w.stacks, ", ")
 		}
-		for _, l := range hang("warning"+of+": "+w.text, t.width, 2) {
+		for _, l := range hang(typeset(t.l, t.l.Of("warning")+of+t.l.Of(": ")+w.text), t.width, 2) {
 			t.line(t.paint.warn(l))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -216,7 +217,7 @@ func TestSpreadText(t *testing.T) {
 		{compare.Spread[int64]{N: 3, Median: 5000, Min: 400, Max: 6000}, "5.00 KB (400 B to 6.00 KB)"},
 		{compare.Spread[int64]{N: 3, Median: 0, Min: 0, Max: 6000}, "0 (0 to 6.00 KB)"},
 	} {
-		if got := spreadText(tt.in, count); got != tt.want {
+		if got := spreadText(lang.English, tt.in, count); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.in, got, tt.want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -59,10 +60,11 @@ func sentences(r *record.Run, messages []int) []Sentence {
 	out := []Sentence{}
 	if len(r.Collectives) <= mostSentences {
 		for k := range r.Collectives {
-			if held, ok := metrics.CollectiveCause(r, k); ok {
+			if held, ok := metrics.CollectiveCause(lang.English, r, k); ok {
 				out = append(
 					out,
-					Sentence{Message: held.Message, About: "collective", Collective: &k, Cause: held.Cause, Text: held.Sentence(ok)},
+					Sentence{Message: held.Message, About: "collective", Collective: &k, Cause: held.Cause,
+						Text: held.Sentence(lang.English, ok)},
 				)
 			}
 		}
@@ -73,7 +75,7 @@ func sentences(r *record.Run, messages []int) []Sentence {
 	e := metrics.NewExplainer(r, 1)
 	for _, i := range messages {
 		if d := e.Dominant(i); d.Stage != catalog.NoStage {
-			out = append(out, Sentence{Message: i, About: "time", Cause: d.Cause, Text: dominantLine(&d)})
+			out = append(out, Sentence{Message: i, About: "time", Cause: d.Cause, Text: dominantLine(lang.English, &d)})
 		}
 		if c := e.Ceiling(i); c != nil && c.Of.Kind != catalog.NoCause {
 			out = append(out, Sentence{Message: i, About: "missing", Cause: c.Of, Text: c.Cause.Place + ": " + c.How})

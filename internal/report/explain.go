@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
@@ -96,47 +97,47 @@ func isEnd(end, asked string) bool {
 
 // delivery tells what became of a message of a service without acknowledgements,
 // in words that follow.
-func delivery(f *record.Message) string {
+func delivery(l lang.Language, f *record.Message) string {
 	switch {
 	case !f.Is(catalog.Delivers):
 		return ""
 	case f.DeliveredPS < 0:
-		return ", and never delivered"
+		return l.Of(", and never delivered")
 	}
-	return ", and delivered after " + metrics.FormatTimeDigits(f.DeliveredPS, 4)
+	return l.Of(", and delivered after ") + metrics.FormatTimeDigits(f.DeliveredPS, 4)
 }
 
 func (t *text) explained(i, among int) {
 	f := &t.r.Messages[i]
 	t.section()
-	head := fmt.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f),
+	head := t.l.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f),
 		metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
 	if among > 1 {
-		head += fmt.Sprintf(" (the slowest of %d)", among)
+		head += t.l.Sprintf(" (the slowest of %d)", among)
 	}
 	if metrics.Open(f) {
 		if f.OpenPS == 0 {
-			t.prose(head+": the run ended before it was posted", t.paint.bold)
+			t.prose(head+t.l.Of(": the run ended before it was posted"), t.paint.bold)
 			return
 		}
-		last := fmt.Sprintf("%s, still open when the run ended %s later", head, metrics.FormatTimeDigits(f.OpenPS, 4))
+		last := t.l.Sprintf("%s, still open when the run ended %s later", head, metrics.FormatTimeDigits(f.OpenPS, 4))
 		if t.r.StillPS > 0 {
-			last = fmt.Sprintf("%s, still open in a deadlock when the run ended %s later", head,
+			last = t.l.Sprintf("%s, still open in a deadlock when the run ended %s later", head,
 				metrics.FormatTimeDigits(f.OpenPS, 4))
 		}
 		t.prose(last, t.paint.bold)
 	} else {
-		t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4),
-			f.Status, delivery(f)), t.paint.bold)
+		t.prose(t.l.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4),
+			f.Status, delivery(t.l, f)), t.paint.bold)
 	}
 	if f.Account.IsZero() {
-		t.prose("the record holds no account of it", plain)
+		t.prose(t.l.Of("the record holds no account of it"), plain)
 		return
 	}
 	t.waterfall(f)
-	d, c := metrics.Explain(t.r, i)
+	d, c := metrics.ExplainIn(t.l, t.r, i)
 	if d.Stage != catalog.NoStage {
-		t.prose(dominantLine(&d), t.paint.bold)
+		t.prose(dominantLine(t.l, &d), t.paint.bold)
 		if d.Loss != "" {
 			t.prose(d.Loss, plain)
 		}
@@ -156,26 +157,27 @@ func (t *text) firstLost(i int) {
 	if !lost {
 		return
 	}
-	said := fmt.Sprintf("in the time of the run: the first frame of its connection was lost at %v (%v, %v)", l.At, l.Where, l.Cause)
+	said := t.l.Sprintf("in the time of the run: the first frame of its connection was lost at %v (%v, %v)", l.At,
+		l.Where, l.Cause)
 	if l.Again >= 0 {
-		said += fmt.Sprintf("; %v first sent again at %v", l.By, l.Again)
+		said += t.l.Sprintf("; %v first sent again at %v", l.By, l.Again)
 	}
 	t.prose(said, plain)
 }
 
 // dominantLine says what took most of a message's time. Stages of one cause are
 // listed with the share of each.
-func dominantLine(d *metrics.Dominant) string {
+func dominantLine(l lang.Language, d *metrics.Dominant) string {
 	if len(d.Parts) == 1 {
-		return fmt.Sprintf("%s %s: %s", percent(d.Milli), d.Stage, d.How)
+		return fmt.Sprintf("%s %s: %s", percent(d.Milli), d.Stage.In(l), d.How)
 	}
 	var parts []string
 	for _, p := range d.Parts {
 		if p.Milli > 0 {
-			parts = append(parts, percent(p.Milli)+" "+p.Stage.String())
+			parts = append(parts, percent(p.Milli)+" "+p.Stage.In(l))
 		}
 	}
-	return fmt.Sprintf("%s due to %s (%s): %s", percent(d.Milli), d.Where, strings.Join(parts, ", "), d.How)
+	return l.Sprintf("%s due to %s (%s): %s", percent(d.Milli), d.Where, strings.Join(parts, ", "), d.How)
 }
 
 // percent writes thousandths as a share.
@@ -198,9 +200,9 @@ type bar struct {
 
 // waterfall writes the account: each bar begins where the one before ended.
 func (t *text) waterfall(f *record.Message) {
-	bars := barsOf(f.Account.Stages())
+	bars := barsOf(t.l, f.Account.Stages())
 	if !t.opt.Verbose {
-		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.Life())
+		bars = mergeShort(t.l, mergeRepeated(t.l, mergeAck(t.l, bars)), f.Life())
 	}
 	at := units.Time(0)
 	for k := range bars {
@@ -213,9 +215,9 @@ func (t *text) waterfall(f *record.Message) {
 	for _, b := range bars {
 		tab.add(drawBar(b, at, width), metrics.FormatTimeDigits(b.time, 4), shareOf(b.time, at), b.name, b.where)
 	}
-	last := "completion"
+	last := t.l.Of("completion")
 	if metrics.Open(f) {
-		last = "end of the run"
+		last = t.l.Of("end of the run")
 	}
 	tab.add("", metrics.FormatTimeDigits(at, 4), shareOf(at, at), last, "")
 	t.table(tab)
@@ -254,10 +256,10 @@ func drawBar(b bar, total units.Time, width int) string {
 	return strings.Repeat(" ", from) + strings.Repeat("#", to-from)
 }
 
-func barsOf(a record.Account) (bars []bar) {
+func barsOf(l lang.Language, a record.Account) (bars []bar) {
 	for i := range a {
 		s, at := &a[i], a[i].Place()
-		b := bar{time: s.Time, stage: s.Stage, name: s.Stage.String(), where: at.String(), parts: 1, rows: []int{i}}
+		b := bar{time: s.Time, stage: s.Stage, name: s.Stage.In(l), where: at.In(l), parts: 1, rows: []int{i}}
 		b.start = b.where
 		if at.Kind == catalog.AtCable {
 			b.start = at.Node
@@ -271,7 +273,7 @@ func barsOf(a record.Account) (bars []bar) {
 const ackWay = "ACK's way back"
 
 // mergeAck makes the acknowledgement's way one line. It comes last.
-func mergeAck(bars []bar) []bar {
+func mergeAck(l lang.Language, bars []bar) []bar {
 	k := len(bars)
 	for k > 0 && isAckWay(bars[k-1].stage) {
 		k--
@@ -279,24 +281,24 @@ func mergeAck(bars []bar) []bar {
 	if len(bars)-k < 2 {
 		return bars
 	}
-	back := bar{name: ackWay, parts: len(bars) - k}
+	back := bar{name: l.Of(ackWay), parts: len(bars) - k}
 	for _, b := range bars[k:] {
 		back.time += b.time
 		back.rows = append(back.rows, b.rows...)
 	}
 	if bars[k].stage.Leg() == catalog.LegAck {
-		back.where = "from " + firstPlace(bars[k:])
+		back.where = l.Of("from ") + firstPlace(l, bars[k:])
 	}
 	return append(slices.Clone(bars[:k]), back)
 }
 
-func firstPlace(bars []bar) string {
+func firstPlace(l lang.Language, bars []bar) string {
 	for _, b := range bars {
 		if b.start != "" {
 			return b.start
 		}
 	}
-	return "the responder"
+	return l.Of("the responder")
 }
 
 // isAckWay reports whether a stage belongs to the way of the ACK.
@@ -307,7 +309,7 @@ func isAckWay(s catalog.Stage) bool {
 
 // mergeRepeated adds up stages that came again after rewinds, at the place of
 // the first.
-func mergeRepeated(bars []bar) (out []bar) {
+func mergeRepeated(l lang.Language, bars []bar) (out []bar) {
 	at := map[string]int{}
 	for _, b := range bars {
 		key := b.name + "\x00" + b.where
@@ -321,16 +323,16 @@ func mergeRepeated(bars []bar) (out []bar) {
 		out = append(out, b)
 	}
 	for k := range out {
-		if out[k].parts > 1 && out[k].name != ackWay {
-			out[k].name += fmt.Sprintf(" (%d times)", out[k].parts)
+		if out[k].parts > 1 && out[k].name != l.Of(ackWay) {
+			out[k].name += l.Sprintf(" (%d times)", out[k].parts)
 		}
 	}
 	return out
 }
 
 // mergeShort joins neighbours that each take less than shortMilli of the total.
-func mergeShort(bars []bar, total units.Time) (out []bar) {
-	short := func(b bar) bool { return b.name != ackWay && int64(b.time) < int64(total)/1000*shortMilli }
+func mergeShort(l lang.Language, bars []bar, total units.Time) (out []bar) {
+	short := func(b bar) bool { return b.name != l.Of(ackWay) && int64(b.time) < int64(total)/1000*shortMilli }
 	for k := 0; k < len(bars); {
 		n := k
 		for n < len(bars) && short(bars[n]) {
@@ -341,13 +343,13 @@ func mergeShort(bars []bar, total units.Time) (out []bar) {
 			k++
 			continue
 		}
-		out = append(out, joined(bars[k:n]))
+		out = append(out, joined(l, bars[k:n]))
 		k = n
 	}
 	return out
 }
 
-func joined(bars []bar) bar {
+func joined(l lang.Language, bars []bar) bar {
 	b := bar{parts: len(bars)}
 	var names []string
 	for _, s := range bars {
@@ -359,7 +361,7 @@ func joined(bars []bar) bar {
 	}
 	b.name = strings.Join(names, ", ")
 	if len(names) > 3 {
-		b.name = fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+		b.name = l.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
 	}
 	first, last := bars[0].start, bars[len(bars)-1].start
 	if first != "" && last != "" && first != last {
@@ -387,25 +389,25 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 		if c.MeasuredBps > 0 && l.Bps > 0 {
 			reached = shareOf(units.Time(c.MeasuredBps), units.Time(l.Bps))
 		}
-		tab.add(l.Name, metrics.FormatRate(l.Bps), reached, l.How)
+		tab.add(t.l.Of(l.Name), metrics.FormatRate(l.Bps), reached, l.How)
 	}
 	t.table(tab)
-	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
+	line := t.l.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
 	if c.MeasuredBps > 0 {
-		line = fmt.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps),
+		line = t.l.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps),
 			metrics.FormatRate(c.BestBps), c.At)
 		if c.Shared != "" {
-			line += "; " + c.Shared
+			line += t.l.Of("; ") + c.Shared
 		}
 		if c.How != "" {
-			line += "; what is missing: "
+			line += t.l.Of("; what is missing: ")
 		}
 		if !c.Placed {
-			line += c.Cause.Place + ": "
+			line += c.Cause.Place + t.l.Of(": ")
 		}
 		line += c.How
 		if c.Reached {
-			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps),
+			line = t.l.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps),
 				metrics.FormatRate(c.BestBps), c.At)
 		}
 	}

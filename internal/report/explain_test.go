@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -75,9 +76,9 @@ func fits(t *testing.T, text string, width int) {
 func TestWaterfallIsExact(t *testing.T) {
 	r := lossy()
 	f := &r.Messages[0]
-	all := barsOf(f.Account.Stages())
-	for name, bars := range map[string][]bar{"all": all, "ACK": mergeAck(all), "repeated": mergeRepeated(mergeAck(all)),
-		"short": mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)} {
+	all := barsOf(lang.English, f.Account.Stages())
+	for name, bars := range map[string][]bar{"all": all, "ACK": mergeAck(lang.English, all), "repeated": mergeRepeated(lang.English, mergeAck(lang.English, all)),
+		"short": mergeShort(lang.English, mergeRepeated(lang.English, mergeAck(lang.English, all)), f.CompletionPS)} {
 		sum := units.Time(0)
 		for _, b := range bars {
 			sum += b.time
@@ -86,7 +87,7 @@ func TestWaterfallIsExact(t *testing.T) {
 			t.Errorf("%s: %d lines add up to %d ps, not %d", name, len(bars), sum, f.CompletionPS)
 		}
 	}
-	if n := len(mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)); n > 12 {
+	if n := len(mergeShort(lang.English, mergeRepeated(lang.English, mergeAck(lang.English, all)), f.CompletionPS)); n > 12 {
 		t.Errorf("%d lines without --verbose", n)
 	}
 	for _, width := range []int{80, 100, 120} {

@@ -35,32 +35,32 @@ func (t *text) failures() {
 		link := f.Link.String()
 		switch {
 		case f.SwitchDown != "":
-			link += " (" + f.SwitchDown + " down)"
+			link += " (" + f.SwitchDown + t.l.Of(" down)")
 		case f.LostFrom != "":
-			link += " (from " + f.LostFrom + ")"
+			link += t.l.Of(" (from ") + f.LostFrom + ")"
 		}
 		tab.add(link, t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
-			metrics.FormatCount(int64(f.Switches)), fmt.Sprintf("%s frames", metrics.FormatCount(f.LostFrames)))
+			metrics.FormatCount(int64(f.Switches)), t.l.Sprintf("%s frames", metrics.FormatCount(f.LostFrames)))
 	}
 	t.table(tab)
 	if n := len(all) - listedFailures; n > 0 && !t.opt.Verbose {
-		t.prose(fmt.Sprintf("and %d more", n), plain)
+		t.prose(t.l.Sprintf("and %d more", n), plain)
 	}
 	first := ""
 	if at, any := metrics.FirstLoss(t.r, &all[0]); any {
-		first = "; the first frame was lost on it at " + t.at(at)
+		first = t.l.Of("; the first frame was lost on it at ") + t.at(at)
 	}
-	t.prose(fmt.Sprintf("%s: %s%s", all[0].Link, metrics.FailureSteps(&all[0]), first), plain)
-	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)",
+	t.prose(fmt.Sprintf("%s: %s%s", all[0].Link, metrics.FailureSteps(t.l, &all[0]), first), plain)
+	t.prose(t.l.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)",
 		metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
 	for i := range t.r.Loops {
 		if l := &t.r.Loops[i]; i < listedLoops || t.opt.Verbose {
-			t.prose(fmt.Sprintf("packets, to %s the first, %s; %s frames ended their TTL in it", l.To, metrics.SayLoop(l),
+			t.prose(t.l.Sprintf("packets, to %s the first, %s; %s frames ended their TTL in it", l.To, metrics.SayLoop(t.l, l),
 				metrics.FormatCount(l.Expired)), plain)
 		}
 	}
 	if n := len(t.r.Loops) - listedLoops; n > 0 && !t.opt.Verbose {
-		t.prose(fmt.Sprintf("and %d more loops", n), plain)
+		t.prose(t.l.Sprintf("and %d more loops", n), plain)
 	}
 }
 

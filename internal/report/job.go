@@ -1,9 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -20,9 +20,9 @@ func (t *text) jobs() {
 func (t *text) job(i int) {
 	j := &t.r.Jobs[i]
 	t.section()
-	t.prose(stepLine(j), t.paint.bold)
-	if c := metrics.JobCauseOf(t.r, i); c.Text != "" {
-		t.prose(j.Workload+": "+c.Text, t.paint.bold)
+	t.prose(stepLine(t.l, j), t.paint.bold)
+	if c := metrics.JobCauseIn(t.l, t.r, i); c.Text != "" {
+		t.prose(j.Workload+t.l.Of(": ")+c.Text, t.paint.bold)
 	}
 	total := metrics.JobTotal(j)
 	tab := &table{
@@ -45,7 +45,7 @@ func (t *text) job(i int) {
 		if s.LeastRank >= 0 {
 			least = integer(s.LeastRank)
 		}
-		tab.add(shareName(&s), metrics.FormatTimeDigits(s.Mean, 4), shareOf(s.Mean, total),
+		tab.add(shareName(t.l, &s), metrics.FormatTimeDigits(s.Mean, 4), shareOf(s.Mean, total),
 			metrics.FormatTimeDigits(s.Least, 4), least, metrics.FormatTimeDigits(s.Most, 4), integer(s.MostOf))
 	}
 	t.table(tab)
@@ -54,34 +54,34 @@ func (t *text) job(i int) {
 }
 
 // stepLine is how long the steps of a job took.
-func stepLine(j *record.Job) string {
+func stepLine(l lang.Language, j *record.Job) string {
 	steps := metrics.StepTimes(j)
-	out := fmt.Sprintf("%s: %s over %s", j.Workload, howMany(len(j.EndPS), "step"), howMany(j.Ranks, "rank"))
+	out := l.Sprintf("%s: %s over %s", j.Workload, howMany(l, len(j.EndPS), "step"), howMany(l, j.Ranks, "rank"))
 	switch {
 	case len(steps) == 0:
-		return out + ", none over at the end of the run"
+		return out + l.Of(", none over at the end of the run")
 	case len(j.EndPS) == 1:
-		return out + fmt.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0]) +
-			utilisation(j, steps)
+		return out + l.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0]) +
+			utilisation(l, j, steps)
 	}
-	out += fmt.Sprintf(", %s each in the mean (%s to %s)", metrics.FormatTimeDigits(mean(steps), 4),
+	out += l.Sprintf(", %s each in the mean (%s to %s)", metrics.FormatTimeDigits(mean(steps), 4),
 		metrics.FormatTimeDigits(slices.Min(steps), 4), metrics.FormatTimeDigits(slices.Max(steps), 4))
 	if missing := len(j.EndPS) - len(steps); missing > 0 {
-		out += fmt.Sprintf("; %d not over at the end of the run", missing)
+		out += l.Sprintf("; %d not over at the end of the run", missing)
 	}
-	return out + utilisation(j, steps)
+	return out + utilisation(l, j, steps)
 }
 
 // utilisation is what ranks compute of the model in a second.
-func utilisation(j *record.Job, steps []units.Time) string {
+func utilisation(l lang.Language, j *record.Job, steps []units.Time) string {
 	if j.Flops == 0 {
 		return ""
 	}
 	second := float64(mean(steps)) / float64(units.Second)
 	rate := j.Flops / float64(j.Ranks) / second
-	out := fmt.Sprintf(", %.4g TFLOP/s per rank", rate/1e12)
+	out := l.Sprintf(", %.4g TFLOP/s per rank", rate/1e12)
 	if j.Peak > 0 {
-		out += fmt.Sprintf(", MFU %.1f %% of %.4g TFLOP/s", 100*rate/j.Peak, j.Peak/1e12)
+		out += l.Sprintf(", MFU %.1f %% of %.4g TFLOP/s", 100*rate/j.Peak, j.Peak/1e12)
 	}
 	return out
 }
@@ -94,24 +94,24 @@ func mean(list []units.Time) (sum units.Time) {
 }
 
 // shareName says in words what a rank did.
-func shareName(s *metrics.JobShare) string {
+func shareName(l lang.Language, s *metrics.JobShare) string {
 	switch s.Kind {
 	case record.JobComputes:
-		return "computes: " + s.What
+		return l.Of("computes: ") + s.What
 	case record.JobExposed:
-		return "exposed communication: " + s.What
+		return l.Of("exposed communication: ") + s.What
 	case record.JobCopies:
-		return "copies: " + s.What
+		return l.Of("copies: ") + s.What
 	case record.JobHost:
-		return "host works: " + s.What
+		return l.Of("host works: ") + s.What
 	case record.JobWaits:
-		return "waits for other ranks: " + s.What
+		return l.Of("waits for other ranks: ") + s.What
 	case record.JobMessage:
-		return "bubble, other rank has not come: " + s.What
+		return l.Of("bubble, other rank has not come: ") + s.What
 	case record.JobIdle:
-		return "step over, others are not"
+		return l.Of("step over, others are not")
 	}
-	return "nothing runs"
+	return l.Of("nothing runs")
 }
 
 // jobCalls writes what ranks call.
@@ -130,7 +130,7 @@ func (t *text) jobCalls(j *record.Job) {
 		c := &j.Calls[i]
 		last := "-"
 		if c.LastRank >= 0 {
-			last = fmt.Sprintf("rank %d (%s)", c.LastRank, metrics.FormatCount(c.LastCount))
+			last = t.l.Sprintf("rank %d (%s)", c.LastRank, metrics.FormatCount(c.LastCount))
 		}
 		tab.add(c.Name, metrics.FormatBytes(c.Bytes), metrics.FormatCount(c.Count),
 			metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4), metrics.FormatTimeDigits(c.LongestPS, 4),

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -16,10 +14,10 @@ func (t *text) mechanisms() {
 	}
 	tab := &table{columns: []column{{title: "Mechanism"}, {title: "Acted", right: true}, {title: "Where", wrap: true},
 		{title: "Came to", right: true}, {title: "Of", right: true}, {title: "When", right: true, drop: 1}}}
-	for _, s := range metrics.Mechanisms(t.r, places) {
-		name := s.Mechanism.String()
+	for _, s := range metrics.MechanismsIn(t.l, t.r, places) {
+		name := s.Mechanism.In(t.l)
 		if s.Armed == 0 {
-			tab.addNote(s.Why, name, "off")
+			tab.addNote(s.Why, name, t.l.Of("off"))
 			continue
 		}
 		for k := range s.Places {
@@ -33,7 +31,7 @@ func (t *text) mechanisms() {
 
 // mechanismPlace writes one place, and below it why it did not act.
 func (t *text) mechanismPlace(tab *table, name string, s *metrics.State, p *metrics.Place) {
-	acted, where := "-", p.Where.String()
+	acted, where := "-", p.Where.In(t.l)
 	switch {
 	case p.Count > 0:
 		acted = metrics.FormatCount(p.Count)
@@ -46,7 +44,7 @@ func (t *text) mechanismPlace(tab *table, name string, s *metrics.State, p *metr
 			acted = metrics.FormatTime(s.HeldPS)
 		}
 		if s.Fired > 1 {
-			where += fmt.Sprintf(" most, of %d", s.Fired)
+			where += t.l.Sprintf(" most, of %d", s.Fired)
 		}
 	}
 	value, threshold := quantity(p.Value, p.Unit), quantity(p.Threshold, p.Unit)

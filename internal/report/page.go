@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -57,7 +58,7 @@ func OnHeld(r *record.Run, s *metrics.Summary, tree *metrics.PauseTree) []string
 func Instant(r *record.Run, at units.Time) string { return newText(r, TextOptions{}).at(at) }
 
 // HowLong is the time held for a pause, and the span from first to last act for everything else.
-func HowLong(m metrics.Mechanism) string { return howLong(m) }
+func HowLong(m metrics.Mechanism) string { return howLong(lang.English, m) }
 
 // Jain writes an index of fairness: never as 1 what is less.
 func Jain(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) }
@@ -83,7 +84,8 @@ type Bar struct {
 func Waterfall(m *record.Message) (out []Bar) {
 	account := m.Account.Stages() // of an open message up to the end of the run
 	at := units.Time(0)
-	for _, b := range mergeShort(mergeRepeated(mergeAck(barsOf(account))), account.Total()) {
+	for _, b := range mergeShort(lang.English, mergeRepeated(lang.English, mergeAck(lang.English,
+		barsOf(lang.English, account))), account.Total()) {
 		longest := b.rows[0]
 		for _, i := range b.rows {
 			if account[i].Time > account[longest].Time {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -135,7 +136,7 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 		}
 		switch {
 		case x.At == "" || y.Payload < x.Best && h.Host != "":
-			x.Best, x.At, x.How = y.Payload, y.place(), "payload that "+h.What+" carries"
+			x.Best, x.At, x.How = y.Payload, y.place(), carriedBy(lang.English, h.What)
 		case x.At == "inside "+h.Host && y.Payload*999 <= x.Best*1000: // the hop that the ceiling means, rounded
 			x.At = y.place()
 		}
@@ -144,6 +145,39 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 		}
 		x.Hops = append(x.Hops, y)
 	}
+}
+
+// carriedBy says that a hop inside a host is the bottleneck.
+func carriedBy(l lang.Language, what string) string {
+	return l.Sprintf("payload that %s carries", what)
+}
+
+// words are why the bottleneck of a way is what it is, and what is missing to it, in a language.
+func (p *Path) words(l lang.Language, way int) (how, missing string) {
+	w := &p.Ways[way]
+	how, missing = w.How, w.Missing
+	for i := range w.Hops {
+		if how == carriedBy(lang.English, w.Hops[i].What) {
+			how = carriedBy(l, w.Hops[i].What)
+		}
+	}
+	run := p.runs[way]
+	if run == nil {
+		return how, missing
+	}
+	plain, said := metrics.CeilingOf(run, 0), (*metrics.Ceiling)(nil)
+	if _, said = metrics.ExplainIn(l, run, 0); said == nil || plain == nil {
+		return how, missing
+	}
+	if missing != "" {
+		missing = said.How
+	}
+	for k := range plain.Limits {
+		if plain.Limits[k].How == w.How {
+			how = said.Limits[k].How
+		}
+	}
+	return how, missing
 }
 
 // dramBus is what the passage through DRAM is called.

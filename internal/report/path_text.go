@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -12,9 +13,9 @@ import (
 // Verbose of all), and where its time goes.
 func (p *Path) Text(w io.Writer, opt TextOptions) error {
 	t := blank(opt)
-	head := fmt.Sprintf("%s: %s to %s, %s alone", p.Scenario, p.From, p.To, metrics.FormatBytes(p.Bytes))
+	head := t.l.Sprintf("%s: %s to %s, %s alone", p.Scenario, p.From, p.To, metrics.FormatBytes(p.Bytes))
 	if p.Like != "" {
-		head += fmt.Sprintf(", on the path of entry %q", p.Like)
+		head += t.l.Sprintf(", on the path of entry %q", p.Like)
 	}
 	t.prose(head, t.paint.bold)
 	t.section()
@@ -23,7 +24,7 @@ func (p *Path) Text(w io.Writer, opt TextOptions) error {
 		if p.Ways[i].Why != "" || i > 0 && !opt.Verbose {
 			continue
 		}
-		p.hops(t, &p.Ways[i])
+		p.hops(t, i)
 		p.account(t, i)
 	}
 	return t.end(w)
@@ -48,7 +49,7 @@ func (p *Path) sideBySide(t *text) {
 			tab.addNote(w.Why, w.Name)
 			continue
 		}
-		done := "open"
+		done := t.l.Of("open")
 		if w.Completion >= 0 {
 			done = metrics.FormatTimeDigits(units.Time(w.Completion), 4)
 		}
@@ -64,27 +65,28 @@ func (p *Path) sideBySide(t *text) {
 	}
 	t.table(tab)
 	if p.Stopped == "deadlock" || p.Stopped == "stalled" {
-		t.prose(fmt.Sprintf("The scenario's workload ended in a %s; run it to see why.",
-			map[string]string{"deadlock": "deadlock", "stalled": "standstill"}[p.Stopped]), t.paint.fail)
+		t.prose(t.l.Sprintf("The scenario's workload ended in a %s; run it to see why.",
+			map[string]string{"deadlock": t.l.Of("deadlock"), "stalled": t.l.Of("standstill")}[p.Stopped]), t.paint.fail)
 	}
 	if m := p.Messages; m != nil && m.All > 0 {
-		s := fmt.Sprintf("Under the scenario's workload %d of %d messages between these hosts completed", m.Completed, m.All)
+		s := t.l.Sprintf("Under the scenario's workload %d of %d messages between these hosts completed", m.Completed, m.All)
 		if m.Completed > 0 {
-			s += ", the slowest in " + metrics.FormatTime(units.Time(m.Slowest))
+			s += t.l.Of(", the slowest in ") + metrics.FormatTime(units.Time(m.Slowest))
 		}
 		if !m.SameSize {
-			s += "; they have other sizes"
+			s += t.l.Of("; they have other sizes")
 		}
 		t.prose(s+".", plain)
 	} else if m != nil {
-		t.prose("The scenario's workload has no messages between these hosts.", plain)
+		t.prose(t.l.Of("The scenario's workload has no messages between these hosts."), plain)
 	}
 }
 
 // hops is a row per place that data pass.
-func (p *Path) hops(t *text, w *PathWay) {
+func (p *Path) hops(t *text, way int) {
+	w := &p.Ways[way]
 	t.section()
-	t.prose(w.Name+", hop by hop:", t.paint.bold)
+	t.prose(w.Name+t.l.Of(", hop by hop:"), t.paint.bold)
 	columns := []column{{title: "Hop"}, {title: "What"}, {title: "Rate", right: true}, {title: "Latency", right: true},
 		{title: "Buffer", right: true}, {title: "Full"}}
 	if p.Loaded {
@@ -98,19 +100,20 @@ func (p *Path) hops(t *text, w *PathWay) {
 	for k := range w.Hops {
 		h := &w.Hops[k]
 		if p.Loaded {
-			tab.add(h.loadCells()...)
+			tab.add(h.loadCells(t.l)...)
 			continue
 		}
-		tab.add(h.ends(), h.What, bandwidth(h.Rate), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer),
-			h.ruleText())
+		tab.add(h.ends(t.l), t.l.Of(h.What), bandwidth(h.Rate), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer),
+			h.ruleText(t.l))
 	}
 	t.table(tab)
-	t.prose(fmt.Sprintf("The bottleneck is %s: %s of payload (%s).", w.At, bandwidth(w.Best), w.How), plain)
-	if w.Missing != "" {
-		t.prose(fmt.Sprintf("The message reaches %s; what is missing: %s.", bandwidth(w.Goodput), w.Missing), plain)
+	how, missing := p.words(t.l, way)
+	t.prose(t.l.Sprintf("The bottleneck is %s: %s of payload (%s).", w.At, bandwidth(w.Best), how), plain)
+	if missing != "" {
+		t.prose(t.l.Sprintf("The message reaches %s; what is missing: %s.", bandwidth(w.Goodput), missing), plain)
 	}
 	if worst := w.longestWait(); worst != nil {
-		t.prose(fmt.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(),
+		t.prose(t.l.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(),
 			metrics.FormatTime(units.Time(worst.Load.Wait))), plain)
 	}
 }
@@ -132,45 +135,45 @@ func (p *Path) unloaded(t *text, w *PathWay) {
 		{title: "Buffer", right: true}}}
 	for k := range w.Hops {
 		h := &w.Hops[k]
-		tab.add(h.ends(), h.What, metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer))
+		tab.add(h.ends(t.l), t.l.Of(h.What), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer))
 	}
 	t.table(tab)
 	t.section()
-	t.prose("Under the scenario's workload:", t.paint.bold)
+	t.prose(t.l.Of("Under the scenario's workload:"), t.paint.bold)
 }
 
 // ends names a hop by where it begins and ends.
-func (h *PathHop) ends() string {
+func (h *PathHop) ends(l lang.Language) string {
 	if h.Host != "" {
 		return h.place()
 	}
-	return h.Name + " to " + h.To
+	return h.Name + l.Of(" to ") + h.To
 }
 
 // ruleText says what happens when the buffer at the end of a hop is full.
-func (h *PathHop) ruleText() string {
+func (h *PathHop) ruleText(l lang.Language) string {
 	switch h.Rule {
 	case "":
 		return "-"
 	case "pause":
-		return fmt.Sprintf("pause, priority %d", h.Class)
+		return l.Sprintf("pause, priority %d", h.Class)
 	}
-	return h.Rule
+	return l.Of(h.Rule)
 }
 
 // loadCells are the cells of a hop under load.
-func (h *PathHop) loadCells() []string {
-	row := []string{h.ends(), bandwidth(h.Rate), h.ruleText()}
-	l := h.Load
-	if l == nil {
+func (h *PathHop) loadCells(l lang.Language) []string {
+	row := []string{h.ends(l), bandwidth(h.Rate), h.ruleText(l)}
+	load := h.Load
+	if load == nil {
 		return append(row, "-", "-", "-", "-", "-", "-")
 	}
-	peak := orDash(l.Peak)
-	if l.PeakWait > 0 {
-		peak = metrics.FormatTime(units.Time(l.PeakWait))
+	peak := orDash(load.Peak)
+	if load.PeakWait > 0 {
+		peak = metrics.FormatTime(units.Time(load.PeakWait))
 	}
-	return append(row, fmt.Sprintf("%.1f %%", 100*l.Utilisation), duration(units.Time(l.Wait)), peak,
-		duration(units.Time(l.Held)), countOrDash(l.Pauses), countOrDash(l.Dropped))
+	return append(row, fmt.Sprintf("%.1f %%", 100*load.Utilisation), duration(units.Time(load.Wait)), peak,
+		duration(units.Time(load.Held)), countOrDash(load.Pauses), countOrDash(load.Dropped))
 }
 
 func countOrDash(n int64) string {
@@ -190,7 +193,7 @@ func (p *Path) account(t *text, way int) {
 		return
 	}
 	t.section()
-	t.prose(fmt.Sprintf("%s, where the time of the message alone goes:", p.Ways[way].Name), t.paint.bold)
+	t.prose(t.l.Sprintf("%s, where the time of the message alone goes:", p.Ways[way].Name), t.paint.bold)
 	t.r = p.runs[way]
 	t.waterfall(f)
 }

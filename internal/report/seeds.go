@@ -9,6 +9,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/rows"
 	"github.com/hopscope/hopscope/internal/units"
@@ -19,13 +20,13 @@ import (
 func Seeds(w io.Writer, c *compare.Comparison, opt TextOptions) error {
 	t := blank(opt)
 	s := &c.Stacks[0]
-	t.prose(seedsTitle(c), t.paint.bold)
+	t.prose(seedsTitle(t.l, c), t.paint.bold)
 	if c.Description != "" {
 		t.prose(c.Description, t.paint.dim)
 	}
 	t.section()
-	t.table(seedsTable(s))
-	t.prose(lotteryText(s), plain)
+	t.table(seedsTable(t.l, s))
+	t.prose(lotteryText(t.l, s), plain)
 	for _, warning := range s.Warnings {
 		t.prose("warning: "+warning, t.paint.warn)
 	}
@@ -33,60 +34,61 @@ func Seeds(w io.Writer, c *compare.Comparison, opt TextOptions) error {
 }
 
 // seedsTitle names the scenario, the stack and the seeds.
-func seedsTitle(c *compare.Comparison) string {
-	seeds := fmt.Sprintf("seed %d", c.Seeds[0])
+func seedsTitle(l lang.Language, c *compare.Comparison) string {
+	seeds := l.Sprintf("seed %d", c.Seeds[0])
 	if n := len(c.Seeds); n > 1 {
-		seeds = fmt.Sprintf("%d seeds, %d to %d", n, c.Seeds[0], c.Seeds[n-1])
+		seeds = l.Sprintf("%d seeds, %d to %d", n, c.Seeds[0], c.Seeds[n-1])
 	}
 	if c.SeedsFinished < c.SeedsAsked {
-		seeds += fmt.Sprintf(" (of %d asked for)", c.SeedsAsked)
+		seeds += l.Sprintf(" (of %d asked for)", c.SeedsAsked)
 	}
 	title := fmt.Sprintf("%s: %s, %s", c.Scenario, c.Stacks[0].Stack, seeds)
-	if how := ended(&c.Stacks[0]); how != "-" {
-		title += "; ended by " + how
+	if how := ended(l, &c.Stacks[0]); how != "-" {
+		title += l.Of("; ended by ") + how
 	}
 	return title
 }
 
 // seedsTable has a row per figure that any seed has a value of.
-func seedsTable(s *compare.Column) *table {
+func seedsTable(l lang.Language, s *compare.Column) *table {
 	t := &table{columns: []column{{title: "Figure"}, {title: "Median", right: true}, {title: "Least", right: true},
 		{title: "Largest", right: true}, {title: "Range", right: true}}}
 	f := &s.Figures
 	for _, k := range []struct {
 		name   string
 		spread compare.Spread[int64]
-	}{{"messages", f.Messages}, {"completed", f.Completed}, {"never delivered", f.Lost}, {"failed", f.Failed}, {"open",
+	}{{l.Of("messages"), f.Messages}, {l.Of("completed"), f.Completed}, {l.Of("never delivered"),
+		f.Lost}, {l.Of("failed"), f.Failed}, {l.Of("open"),
 		f.Open}} {
 		if k.spread.Max > 0 {
 			addSpread(t, k.name, k.spread, metrics.FormatCount)
 		}
 	}
-	addSpread(t, "p50", f.P50PS, metrics.FormatTime)
-	addSpread(t, "p99", f.P99PS, metrics.FormatTime)
-	addSpread(t, "slowest", f.MaxPS, metrics.FormatTime)
-	addSpread(t, "RPC p50", f.CallP50PS, metrics.FormatTime)
-	addSpread(t, "RPC p99", f.CallP99PS, metrics.FormatTime)
+	addSpread(t, l.Of("p50"), f.P50PS, metrics.FormatTime)
+	addSpread(t, l.Of("p99"), f.P99PS, metrics.FormatTime)
+	addSpread(t, l.Of("slowest"), f.MaxPS, metrics.FormatTime)
+	addSpread(t, l.Of("RPC p50"), f.CallP50PS, metrics.FormatTime)
+	addSpread(t, l.Of("RPC p99"), f.CallP99PS, metrics.FormatTime)
 	for i := range f.Collectives {
 		k := &f.Collectives[i]
 		addSpread(t, k.Workload, k.TimePS, metrics.FormatTime)
-		addSpread(t, k.Workload+" busbw", k.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
+		addSpread(t, k.Workload+l.Of(" busbw"), k.BusBW, func(x float64) string { return l.Sprintf("%.2f GB/s", x) })
 	}
-	addSpread(t, "goodput", f.GoodputBps, metrics.FormatRate)
-	addSpread(t, "fairness (Jain)", f.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
-	addSpread(t, "peak queue", f.PeakQueue, size)
+	addSpread(t, l.Of("goodput"), f.GoodputBps, metrics.FormatRate)
+	addSpread(t, l.Of("fairness (Jain)"), f.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
+	addSpread(t, l.Of("peak queue"), f.PeakQueue, size)
 	for _, k := range []struct {
 		name   string
 		spread compare.Spread[int64]
 		format func(int64) string
-	}{{"marks", f.Marked, count}, {"pauses", f.Pauses, count}, {"drops", f.Dropped, count},
-		{"timeouts", f.Timeouts, count}, {"resent", f.Resent, size}} {
+	}{{l.Of("marks"), f.Marked, count}, {l.Of("pauses"), f.Pauses, count}, {l.Of("drops"), f.Dropped, count},
+		{l.Of("timeouts"), f.Timeouts, count}, {l.Of("resent"), f.Resent, size}} {
 		if k.spread.Max > 0 {
 			addSpread(t, k.name, k.spread, k.format)
 		}
 	}
 	if f.HeldPS.Max > 0 {
-		addSpread(t, "time held", f.HeldPS, duration)
+		addSpread(t, l.Of("time held"), f.HeldPS, duration)
 	}
 	return t
 }
@@ -105,10 +107,10 @@ func addSpread[T comparableNumber](t *table, name string, s compare.Spread[T], f
 
 // lotteryText says what the ranges mean, of the figures that compare judges, and what they
 // leave out where runs ended before their messages.
-func lotteryText(s *compare.Column) string {
-	text := lotteryOf(s)
+func lotteryText(l lang.Language, s *compare.Column) string {
+	text := lotteryOf(l, s)
 	if open := s.Figures.Open; open.Max > 0 {
-		text += fmt.Sprintf(
+		text += l.Sprintf(
 			" Messages that were open as a run ended, %s of %s at most, are in no completion time and no goodput.",
 			metrics.FormatCount(open.Max),
 			metrics.FormatCount(s.Figures.Messages.Max),
@@ -117,49 +119,51 @@ func lotteryText(s *compare.Column) string {
 	return text
 }
 
-func lotteryOf(s *compare.Column) string {
-	const ranges = "Range: largest less least, as a part of the median. "
+func lotteryOf(l lang.Language, s *compare.Column) string {
+	ranges := l.Of("Range: largest less least, as a part of the median. ")
 	f := &s.Figures
 	if len(s.Lottery) == 0 {
 		var judged []string
 		for _, k := range []struct {
 			name string
 			n    int
-		}{{"completion time", f.MaxPS.N}, {"RPC", f.CallP99PS.N}, {"goodput", f.GoodputBps.N}, {"fairness", f.Jain.N}} {
+		}{{l.Of("completion time"), f.MaxPS.N}, {l.Of("RPC"), f.CallP99PS.N}, {l.Of("goodput"),
+			f.GoodputBps.N}, {l.Of("fairness"), f.Jain.N}} {
 			if k.n > 0 {
 				judged = append(judged, k.name)
 			}
 		}
 		if len(judged) == 0 {
-			return ranges + "Whether it is a lottery nobody can tell: no message was completed in any run, and queues, time held and counts are not judged."
+			return ranges + l.Of("Whether it is a lottery nobody can tell: no message was completed in any run, and queues, "+
+				"time held and counts are not judged.")
 		}
-		return ranges + fmt.Sprintf(
+		return ranges + l.Sprintf(
 			"No lottery: no %s has a range of more than half the median. Queues, time held and counts may vary more and are not judged.",
-			oneOf(judged),
+			oneOf(l, judged),
 		)
 	}
-	verb := "is"
+	verb := l.Of("is")
 	if len(s.Lottery) > 1 {
-		verb = "are"
+		verb = l.Of("are")
 	}
-	text := fmt.Sprintf(
+	text := l.Sprintf(
 		"A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
 		strings.Join(s.Lottery, ", "),
 		verb,
 	)
 	if slices.Contains(s.Lottery, "fairness") {
-		text += " Fairness is judged by what it lies above 1/n, its value where one of n flows has everything."
+		text += l.Of(" Fairness is judged by what it lies above 1/n, its value where one of n flows has everything.")
 	}
 	return text
 }
 
 // oneOf lists alternatives: "a, b or c".
-func oneOf(words []string) string {
+func oneOf(l lang.Language, words []string) string {
 	last := len(words) - 1
 	if last == 0 {
 		return words[0]
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + l.Of(" or ") + words[last]
 }
 
 // WriteSeedsCSV writes seeds.csv, a row per seed of a comparison's only column, into dir,

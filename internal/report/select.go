@@ -184,21 +184,21 @@ func (t *text) explainedTable(messages []int) {
 	}
 	for _, i := range shown {
 		f := &t.r.Messages[i]
-		completion, share, due := "open", "-", "-"
+		completion, share, due := t.l.Of("open"), "-", "-"
 		if !metrics.Open(f) {
 			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
 		}
 		if d := e.Dominant(i); d.Cause.Kind != 0 {
 			share, due = percent(d.Milli), d.Where
 			if due == "" {
-				due = d.Stage.String()
+				due = d.Stage.In(t.l)
 			}
 		}
 		tab.add(strconv.Itoa(i), metrics.Arrow(f), f.Workload, completion, share, due)
 	}
 	t.table(tab)
 	if n := len(messages) - len(shown); n > 0 {
-		t.prose(fmt.Sprintf("and %d more; --verbose lists and explains them all", n), plain)
+		t.prose(t.l.Sprintf("and %d more; --verbose lists and explains them all", n), plain)
 	}
 }
 

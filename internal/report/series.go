@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -156,10 +157,10 @@ func SeriesNotes(dir string, r *record.Run) (notes []string) {
 		if q.PerPort() {
 			what = "port"
 		}
-		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(len(r.Series.Of(q)), what)))
+		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(lang.English, len(r.Series.Of(q)), what)))
 	}
 	notes = append(notes, fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "),
-		counted(r.Series.Samples, "sample"), metrics.FormatTime(r.Series.EveryPS)))
+		counted(lang.English, r.Series.Samples, "sample"), metrics.FormatTime(r.Series.EveryPS)))
 	for _, l := range r.Series.LeftOut {
 		notes = append(notes, "left out: "+l)
 	}
@@ -167,14 +168,11 @@ func SeriesNotes(dir string, r *record.Run) (notes []string) {
 }
 
 // counted is a number of things: "1 port", "2 ports", "no port".
-func counted(n int, what string) string {
-	switch n {
-	case 0:
+func counted(l lang.Language, n int, what string) string {
+	if n == 0 && l != lang.Chinese {
 		return "no " + what
-	case 1:
-		return "1 " + what
 	}
-	return metrics.FormatCount(int64(n)) + " " + what + "s"
+	return l.Counted(int64(n), metrics.FormatCount(int64(n)), what)
 }
 
 func seriesMeta(r *record.Run, program string) SeriesMeta {

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -27,11 +26,11 @@ func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
 		if i > 0 {
 			t.section()
 		}
-		t.prose(fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.Summary), t.paint.bold)
+		t.prose(t.l.Sprintf("%s (%s): %s", s.Name, t.l.Of(s.Kind), s.Summary), t.paint.bold)
 		t.r.Notes = s.Notes
 		titles := parameterTitles()
 		if s.Kind == "key" {
-			titles = [3]string{"Key", "Takes", "Meaning"}
+			titles = [3]string{t.l.Of("Key"), t.l.Of("Takes"), t.l.Of("Meaning")}
 		}
 		t.everyParameter(titles)
 	}
@@ -46,10 +45,10 @@ func SheetNames(w io.Writer, sheets []Sheet, opt TextOptions) error {
 	tab := &table{columns: []column{{title: "Name"}, {title: "Kind"}, {title: "What it is"}}}
 	for _, s := range sheets {
 		if l := s.Layers; l != nil {
-			stacks.addNote(s.Summary, s.Name, l.API.String(), l.TransportNames(), l.Fabric.String())
+			stacks.addNote(s.Summary, s.Name, l.API.In(t.l), l.TransportNames(), l.Fabric.In(t.l))
 			continue
 		}
-		tab.addNote(s.Summary, s.Name, s.Kind)
+		tab.addNote(s.Summary, s.Name, t.l.Of(s.Kind))
 	}
 	if len(stacks.rows) > 0 {
 		t.table(stacks)

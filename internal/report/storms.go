@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -33,14 +31,14 @@ func (t *text) storms() {
 		}
 		dropped := "-"
 		if s.Action == record.WatchdogDrop {
-			dropped = metrics.FormatCount(s.Dropped.Count) + " frames"
+			dropped = metrics.FormatCount(s.Dropped.Count) + t.l.Of(" frames")
 		}
-		tab.add(fmt.Sprintf("%s prio %d", s.Port, s.Class), t.at(s.FromPS), t.when(s.ToPS),
+		tab.add(t.l.Sprintf("%s prio %d", s.Port, s.Class), t.at(s.FromPS), t.when(s.ToPS),
 			metrics.FormatTime(to-s.FromPS), string(s.Action), dropped)
 	}
 	t.table(tab)
 	if n := len(all) - listedStorms; n > 0 && !t.opt.Verbose {
-		t.prose(fmt.Sprintf("and %d more", n), plain)
+		t.prose(t.l.Sprintf("and %d more", n), plain)
 	}
 	t.stormLoop(all)
 }
@@ -72,7 +70,7 @@ func (t *text) stormLoop(all []record.Storm) {
 		}
 	}
 	again := times[most] - 1
-	t.prose(fmt.Sprintf(
+	t.prose(t.l.Sprintf(
 		"%s prio %d was restored and found in a storm again %s times, every %s on average",
 		most.port,
 		most.class,

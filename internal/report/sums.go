@@ -10,20 +10,20 @@ import (
 
 // sums writes what was added up of a collective's operations.
 func (t *text) sums(c *record.Collective) {
-	t.prose(c.Workload+": "+metrics.SumsSentence(c), plain)
+	t.prose(c.Workload+t.l.Of(": ")+metrics.SumsSentence(t.l, c), plain)
 	last := ""
 	if c.Sums.LastRank >= 0 {
-		last = fmt.Sprintf("; rank %d ended last", c.Sums.LastRank)
+		last = t.l.Sprintf("; rank %d ended last", c.Sums.LastRank)
 	}
-	t.prose(fmt.Sprintf("its %s operations were added up by kind as it ran%s; records: messages keeps each, and with "+
+	t.prose(t.l.Sprintf("its %s operations were added up by kind as it ran%s; records: messages keeps each, and with "+
 		"it where and why messages were held", metrics.FormatCount(c.Sums.Operations), last), plain)
 	if q := c.Sums.QueuePairs; q != nil {
-		t.prose(fmt.Sprintf("%s queue pairs were made as they were first used, at most %s at a time on a host; "+
+		t.prose(t.l.Sprintf("%s queue pairs were made as they were first used, at most %s at a time on a host; "+
 			"they sent %s packets, %s of them again",
 			metrics.FormatCount(q.Made), metrics.FormatCount(q.Most), metrics.FormatCount(q.SentPackets),
 			metrics.FormatCount(q.Retransmitted)), plain)
 	}
-	tab := &table{columns: []column{{title: "Operations of\n" + c.Workload}, {title: "\nNumber", right: true},
+	tab := &table{columns: []column{{title: t.l.Of("Operations of\n") + c.Workload}, {title: "\nNumber", right: true},
 		{title: "Mean\ntime", right: true},
 		{title: "\nLongest", right: true}, {title: "Mean wait\nbefore", right: true}, {title: "Most of it\n"}}}
 	for i := range c.Sums.Kinds {
@@ -38,8 +38,8 @@ func (t *text) sums(c *record.Collective) {
 	}
 	t.section()
 	t.table(tab)
-	t.prose("these ran side by side: their times do not add up to the collective's; the wait is that of a "+
-		"thread block between two steps", t.paint.dim)
+	t.prose(t.l.Of("these ran side by side: their times do not add up to the collective's; the wait is that of a "+
+		"thread block between two steps"), t.paint.dim)
 }
 
 // mostOf names the stage that took most of the time of a kind of operations.

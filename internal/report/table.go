@@ -1,8 +1,10 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/visible"
 )
 
@@ -45,6 +47,25 @@ func (t *table) addNote(note string, cells ...string) {
 		cells[i] = visible.Text(cells[i])
 	}
 	t.rows = append(t.rows, row{cells: cells, note: note})
+}
+
+// in is the table with its titles, which are English, in a language; what rows hold is in it already.
+func (t *table) in(l lang.Language) *table {
+	if l != lang.Chinese {
+		return t
+	}
+	out := &table{columns: slices.Clone(t.columns), rows: slices.Clone(t.rows)}
+	for i := range out.columns {
+		out.columns[i].title = l.Of(out.columns[i].title)
+	}
+	for i := range out.rows {
+		r := &out.rows[i]
+		r.note, r.cells = lang.Spaced(r.note), slices.Clone(r.cells)
+		for k, cell := range r.cells {
+			r.cells[k] = lang.Spaced(cell)
+		}
+	}
+	return out
 }
 
 // lines renders the table for a terminal of the given width. Columns are
@@ -228,17 +249,21 @@ func hang(s string, width, indent int) []string {
 	var out []string
 	line := ""
 	for _, word := range glued(visible.Text(s)) {
-		if line != "" && visible.Width(line)+1+visible.Width(word) > width {
-			if len(out) == 0 {
-				width -= indent
+		between := " "
+		for _, piece := range pieces(word) {
+			if line != "" && visible.Width(line+between+piece) > width {
+				if len(out) == 0 {
+					width -= indent
+				}
+				out = append(out, line)
+				line = ""
 			}
-			out = append(out, line)
-			line = ""
+			if line != "" {
+				line += between
+			}
+			line += piece
+			between = ""
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
 	}
 	out = append(out, line)
 	for i := range out[1:] {
@@ -252,7 +277,7 @@ func hang(s string, width, indent int) []string {
 func glued(s string) []string {
 	var out []string
 	for _, word := range strings.Fields(s) {
-		if n := len(out); n > 0 && isNumber(out[n-1]) && len(word) <= 5 {
+		if n := len(out); n > 0 && isNumber(out[n-1]) && len(pieces(word)[0]) <= 5 {
 			out[n-1] += " " + word
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -37,6 +38,7 @@ type TextOptions struct {
 	Unicode bool // lines of trees in box-drawing characters instead of ASCII
 	Verbose bool // every flow, port and parameter, with sources and top actors
 	Brief   bool // no parameters, which else end the report
+	Lang    lang.Language
 
 	Mechanisms bool       // what every mechanism did
 	Explain    *Selection // where the time of these went; nil: nobody asked
@@ -45,7 +47,7 @@ type TextOptions struct {
 // Text writes the report of r for reading.
 func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t := newText(r, opt)
-	t.s = metrics.Summarise(r)
+	t.s = metrics.SummariseIn(t.l, r)
 	if r.Flows() {
 		t.flowLevel()
 		return t.end(w)
@@ -80,6 +82,7 @@ type text struct {
 	r     *record.Run
 	s     *metrics.Summary
 	opt   TextOptions
+	l     lang.Language
 	paint paint
 	width int
 	// base is when the first message was posted. Traces start seconds into a
@@ -94,7 +97,8 @@ func newText(r *record.Run, opt TextOptions) *text {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	return &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
+	return &text{r: r, opt: opt, l: opt.Lang, paint: paint(opt.Colour), width: max(opt.Width, minWidth),
+		base: r.FirstPost()}
 }
 
 // blank is an empty text that is about no run.
@@ -119,16 +123,24 @@ func (t *text) line(s string) { t.b.WriteString(s + "\n") }
 
 // prose writes s wrapped, further lines indented by two.
 func (t *text) prose(s string, style func(string) string) {
-	for _, l := range hang(s, t.width, 2) {
+	for _, l := range hang(typeset(t.l, s), t.width, 2) {
 		t.line(style(l))
 	}
+}
+
+// typeset is a finished text with the spaces of its language.
+func typeset(l lang.Language, s string) string {
+	if l == lang.Chinese {
+		return lang.Spaced(s)
+	}
+	return s
 }
 
 func (t *text) table(tab *table) {
 	if t.proseOnly {
 		return
 	}
-	for _, l := range tab.lines(t.width, t.paint) {
+	for _, l := range tab.in(t.l).lines(t.width, t.paint) {
 		t.line(l)
 	}
 }
@@ -142,38 +154,40 @@ func (t *text) header() {
 	r := t.r
 	title := fmt.Sprintf("%s: %s, %s", r.Scenario, r.Stack, t.ending())
 	if r.Fingerprint != "" {
-		title += ", fingerprint " + r.Fingerprint
+		title += t.l.Of(", fingerprint ") + r.Fingerprint
 	}
 	t.prose(title, t.paint.bold)
 	if r.Description != "" {
 		t.prose(r.Description, t.paint.dim)
 	}
 	if r.Stopped == "deadlock" {
-		what := "DEADLOCK"
+		what := t.l.Of("DEADLOCK")
 		if metrics.HeldByCard(r) {
-			what = "STANDSTILL"
+			what = t.l.Of("STANDSTILL")
 		}
-		t.prose(fmt.Sprintf("%s: %s, and nothing left that could move one on%s", what, open(r.OpenMessages), cycleText(r)),
+		t.prose(t.l.Sprintf("%s: %s, and nothing left that could move one on%s", what, open(t.l, r.OpenMessages),
+			cycleText(t.l, r)),
 			t.paint.fail)
 	}
 	if r.Stopped == "stalled" {
-		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)),
+		t.prose(t.l.Sprintf("STALLED: %s, no port holds anything, and %s", open(t.l, r.OpenMessages),
+			metrics.WhyStalled(t.l, r)),
 			t.paint.fail)
 	}
 	t.data()
 }
 
 // cycleText names the ports that wait for each other in a circle.
-func cycleText(r *record.Run) string {
+func cycleText(l lang.Language, r *record.Run) string {
 	if len(r.Cycle) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	for _, w := range r.Cycle {
-		fmt.Fprintf(&b, "%s waits for ", w.Port)
+		b.WriteString(l.Sprintf("%s waits for ", w.Port))
 	}
 	first := &r.Cycle[0]
-	return fmt.Sprintf("; a circle: %s%s (%s %d)", b.String(), first.Port, first.Layer.English().ClassLong, first.Class)
+	return l.Sprintf("; a circle: %s%s (%s %d)", b.String(), first.Port, first.Layer.Words(l).ClassLong, first.Class)
 }
 
 // data says what the comparison of the bytes carried found.
@@ -182,22 +196,22 @@ func (t *text) data() {
 	if d == nil {
 		return
 	}
-	messages := metrics.FormatCount(int64(d.Messages)) + " messages"
+	messages := metrics.FormatCount(int64(d.Messages)) + t.l.Of(" messages")
 	if d.Messages == 1 {
-		messages = "1 message"
+		messages = t.l.Of("1 message")
 	}
-	s := fmt.Sprintf("data: %s, %s checked, %d differ", messages, units.Bytes(d.Bytes).Human(), d.Differ)
+	s := t.l.Sprintf("data: %s, %s checked, %d differ", messages, units.Bytes(d.Bytes).Human(), d.Differ)
 	if d.Refused > 0 {
-		s += fmt.Sprintf("; %d refused", d.Refused)
+		s += t.l.Sprintf("; %d refused", d.Refused)
 	}
 	if d.Lost > 0 {
-		s += fmt.Sprintf("; %d did not arrive whole", d.Lost)
+		s += t.l.Sprintf("; %d did not arrive whole", d.Lost)
 	}
 	if d.Differ == 0 {
 		t.prose(s, plain)
 		return
 	}
-	t.prose(strings.ToUpper(s[:1])+s[1:]+": the program is wrong", t.paint.fail)
+	t.prose(strings.ToUpper(s[:1])+s[1:]+t.l.Of(": the program is wrong"), t.paint.fail)
 	for _, f := range d.Faults {
 		t.prose("  "+f, t.paint.fail)
 	}
@@ -214,35 +228,35 @@ func (t *text) ending() string {
 			}
 		}
 	}
-	at := "at " + metrics.FormatTimeDigits(end, 4)
+	at := t.l.Of("at ") + metrics.FormatTimeDigits(end, 4)
 	if t.base > 0 && end >= t.base {
-		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4),
+		at = t.l.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4),
 			metrics.FormatTimeDigits(t.base, 4))
 	}
 	switch r.Stopped {
 	case "quiescence":
-		return "done " + at
+		return t.l.Of("done ") + at
 	case "deadlock":
 		if metrics.HeldByCard(r) {
-			return "stood still " + at
+			return t.l.Of("stood still ") + at
 		}
-		return "deadlocked " + at
+		return t.l.Of("deadlocked ") + at
 	case "stalled":
-		return "stalled " + at
+		return t.l.Of("stalled ") + at
 	case "stop time":
-		return fmt.Sprintf("stopped %s, %s", at, open(r.OpenMessages))
+		return t.l.Sprintf("stopped %s, %s", at, open(t.l, r.OpenMessages))
 	case "interrupted":
-		return fmt.Sprintf("interrupted %s, %s", at, open(r.OpenMessages))
+		return t.l.Sprintf("interrupted %s, %s", at, open(t.l, r.OpenMessages))
 	default:
 		return fmt.Sprintf("%s %s", r.Stopped, at)
 	}
 }
 
-func open(n int) string {
+func open(l lang.Language, n int) string {
 	if n == 1 {
-		return "1 message open"
+		return l.Of("1 message open")
 	}
-	return metrics.FormatCount(int64(n)) + " messages open"
+	return metrics.FormatCount(int64(n)) + l.Of(" messages open")
 }
 
 // answers writes a row per question and mechanism: the one that acted first on
@@ -255,27 +269,28 @@ func (t *text) answers() {
 	}}
 	for i := range t.s.Answers {
 		a := &t.s.Answers[i]
-		word := a.Question.English()
+		word := a.Question.In(t.l)
 		if !a.Happened {
-			who := "nobody: " + a.Why
+			who := t.l.Of("nobody: ") + a.Why
 			if a.Question == catalog.FedBack { // what tells, not who: a link may do it by itself
-				who = "none (" + a.Why + ")"
+				who = t.l.Of("none (") + a.Why + ")"
 			}
 			tab.addNote(who, word)
-			for _, note := range t.namedHosts(a.Inside, "links and cores") {
+			for _, note := range t.namedHosts(a.Inside, t.l.Of("links and cores")) {
 				tab.addNote(note, "")
 			}
 			continue
 		}
 		for _, m := range a.Mechanisms {
-			tab.add(word, m.Actor.String(), m.Mechanism.String(), t.at(m.First),
-				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
+			tab.add(word, m.Actor.In(t.l), m.Mechanism.In(t.l), t.at(m.First),
+				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(t.l, m))
 			word = ""
 		}
 		if a.Why != "" {
 			tab.addNote(a.Why, word)
 		}
-		notes := slices.Concat(t.namedHosts(a.Receivers, "receivers"), t.namedHosts(a.Inside, "links and cores"))
+		notes := slices.Concat(t.namedHosts(a.Receivers, t.l.Of("receivers")), t.namedHosts(a.Inside,
+			t.l.Of("links and cores")))
 		for _, note := range notes {
 			tab.addNote(note, word)
 			word = ""
@@ -293,21 +308,21 @@ func (t *text) namedHosts(all []string, of string) []string {
 	if t.opt.Verbose || more < 2 {
 		return all
 	}
-	return append(slices.Clone(all[:listedReceivers]), fmt.Sprintf("and %d more %s; --verbose lists them", more, of))
+	return append(slices.Clone(all[:listedReceivers]), t.l.Sprintf("and %d more %s; --verbose lists them", more, of))
 }
 
 // howLong is the time held for a pause, and the span from first to last act
 // for everything else.
-func howLong(m metrics.Mechanism) string {
+func howLong(l lang.Language, m metrics.Mechanism) string {
 	switch {
 	case m.Mechanism.Holds(), m.Mechanism == catalog.Storm:
-		return metrics.FormatTime(units.Time(m.Sum)) + " in all"
+		return metrics.FormatTime(units.Time(m.Sum)) + l.Of(" in all")
 	case m.Count == 1:
-		return "once"
+		return l.Of("once")
 	case m.Last == m.First:
-		return "at once"
+		return l.Of("at once")
 	default:
-		return "over " + metrics.FormatTime(m.Last-m.First)
+		return l.Of("over ") + metrics.FormatTime(m.Last-m.First)
 	}
 }
 
@@ -318,13 +333,13 @@ func (t *text) topActors() {
 		{title: "Last", right: true}, {title: "How often", right: true}, {title: "Held", right: true, drop: 1},
 	}}
 	for i := range t.s.Answers {
-		word := t.s.Answers[i].Question.English()
+		word := t.s.Answers[i].Question.In(t.l)
 		for _, a := range t.s.Answers[i].Top {
 			held := "-"
 			if a.Mechanism.Holds() {
 				held = metrics.FormatTime(units.Time(a.Sum))
 			}
-			tab.add(word, a.Actor.String(), a.Mechanism.String(), t.at(a.First), t.at(a.Last),
+			tab.add(word, a.Actor.In(t.l), a.Mechanism.In(t.l), t.at(a.First), t.at(a.Last),
 				metrics.FormatCount(a.Count), held)
 			word = ""
 		}
@@ -352,6 +367,6 @@ func (t *text) warnings() {
 	}
 	t.section()
 	for _, w := range t.r.Warnings {
-		t.prose("warning: "+w, t.paint.warn)
+		t.prose(t.l.Of("warning: ")+w, t.paint.warn)
 	}
 }

@@ -1,8 +1,7 @@
 package report
 
 import (
-	"fmt"
-
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 )
 
@@ -28,22 +27,22 @@ func (t *text) cpu() {
 	for i := range t.s.Work {
 		w := &t.s.Work[i]
 		q, p := &w.Requesters, &w.Responders
-		tab.add(w.Workload, w.Verbs, hostsOf(q), metrics.FormatCount(q.Posts), metrics.FormatCount(q.Polls), cpuTime(q),
-			hostsOf(p), metrics.FormatCount(p.Polls), metrics.FormatCount(p.Posts), cpuTime(p))
+		tab.add(w.Workload, w.Verbs, hostsOf(t.l, q), metrics.FormatCount(q.Posts), metrics.FormatCount(q.Polls), cpuTime(q),
+			hostsOf(t.l, p), metrics.FormatCount(p.Polls), metrics.FormatCount(p.Posts), cpuTime(p))
 	}
 	t.section()
 	t.table(tab)
 }
 
 // hostsOf names one host, and counts several.
-func hostsOf(s *metrics.Side) string {
+func hostsOf(l lang.Language, s *metrics.Side) string {
 	switch len(s.Hosts) {
 	case 0:
 		return "-"
 	case 1:
 		return s.Hosts[0]
 	}
-	return fmt.Sprintf("%d hosts", len(s.Hosts))
+	return l.Sprintf("%d hosts", len(s.Hosts))
 }
 
 func cpuTime(s *metrics.Side) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -20,31 +21,31 @@ func (t *text) flows() {
 	}
 	t.section()
 	if len(t.r.Messages) <= listedFlows || t.opt.Verbose {
-		t.table(t.flowTable(everyFlow(t.r.Messages), "Message"))
+		t.table(t.flowTable(everyFlow(t.r.Messages), t.l.Of("Message")))
 	} else {
 		t.percentiles()
 		t.slowdowns()
 		if len(t.s.Worst) > 0 {
 			t.section()
-			t.table(t.flowTable(t.s.Worst, "Slowest messages"))
+			t.table(t.flowTable(t.s.Worst, t.l.Of("Slowest messages")))
 		}
 		t.notCompleted()
 	}
-	t.prose(messageLine(t.s.Messages, t.r), plain)
+	t.prose(messageLine(t.l, t.s.Messages, t.r), plain)
 	for i := range t.r.Loads {
-		t.prose(loadLine(&t.r.Loads[i]), plain)
+		t.prose(loadLine(t.l, &t.r.Loads[i]), plain)
 	}
 	t.calls()
 	t.fairness()
 }
 
 // loadLine says what of a load was offered and carried.
-func loadLine(l *record.Load) string {
-	all := float64(l.LinksBps) / 8 * float64(l.ToPS-l.FromPS) / float64(units.Second)
-	return fmt.Sprintf("load of %s (%s): of %s of links offered %.1f %% (asked for "+
+func loadLine(l lang.Language, o *record.Load) string {
+	all := float64(o.LinksBps) / 8 * float64(o.ToPS-o.FromPS) / float64(units.Second)
+	return l.Sprintf("load of %s (%s): of %s of links offered %.1f %% (asked for "+
 		"%.3g %%), carried %.1f %%, from %s to %s",
-		l.Workload, l.Sizes, metrics.FormatRate(l.LinksBps), 100*float64(l.OfferedBytes)/all, 100*l.AskedShare,
-		100*float64(l.CarriedBytes)/all, metrics.FormatTime(l.FromPS), metrics.FormatTime(l.ToPS))
+		o.Workload, o.Sizes, metrics.FormatRate(o.LinksBps), 100*float64(o.OfferedBytes)/all, 100*o.AskedShare,
+		100*float64(o.CarriedBytes)/all, metrics.FormatTime(o.FromPS), metrics.FormatTime(o.ToPS))
 }
 
 // calls writes a row per workload entry with remote procedure calls.
@@ -67,7 +68,7 @@ func (t *text) calls() {
 			left = metrics.FormatCount(int64(n)) // an empty column is not shown
 		}
 		if c.Completed == 0 {
-			tab.addNote("none completed", c.Workload, count)
+			tab.addNote(t.l.Of("none completed"), c.Workload, count)
 			continue
 		}
 		q := c.LatencyPS
@@ -90,9 +91,9 @@ func (t *text) notCompleted() {
 		return
 	}
 	t.section()
-	t.table(t.flowTable(index[:min(len(index), metrics.WorstMessages)], "Not completed"))
+	t.table(t.flowTable(index[:min(len(index), metrics.WorstMessages)], t.l.Of("Not completed")))
 	if more := len(index) - metrics.WorstMessages; more > 0 {
-		t.line("and " + metrics.FormatCount(int64(more)) + " more")
+		t.line(t.l.Of("and ") + metrics.FormatCount(int64(more)) + t.l.Of(" more"))
 	}
 	t.section()
 }
@@ -118,14 +119,16 @@ func (t *text) flowTable(index []int, title string) *table {
 	for _, i := range index {
 		f := &t.r.Messages[i]
 		completion, goodput, slowdown, status := "-", "-", "-", f.Status
-		if !metrics.Open(f) {
+		if metrics.Open(f) {
+			status = t.l.Of(status)
+		} else {
 			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
 		}
 		if metrics.Completed(f) && f.Bytes > 0 {
 			goodput = metrics.FormatRate(metrics.Goodput(f))
 		}
 		if metrics.Lost(f) {
-			goodput, status = "-", "not delivered"
+			goodput, status = "-", t.l.Of("not delivered")
 		}
 		if s := metrics.SlowdownMilli(f); s > 0 {
 			slowdown = times(s)
@@ -160,14 +163,14 @@ func (t *text) percentiles() {
 		{title: "Mean", right: true, drop: 1},
 	}}
 	for _, e := range t.s.Entries {
-		addQuantiles(tab, e.Workload, e.Messages)
+		addQuantiles(t.l, tab, e.Workload, e.Messages)
 	}
 	if len(t.s.Entries) > 1 {
-		addQuantiles(tab, "all", t.s.Messages)
+		addQuantiles(t.l, tab, t.l.Of("all"), t.s.Messages)
 	}
 	t.table(tab)
 	if t.s.Messages.MessageGoodputBps.N > 0 {
-		t.prose("p95 of goodput: 95 % of the messages reached at least that", t.paint.dim)
+		t.prose(t.l.Of("p95 of goodput: 95 % of the messages reached at least that"), t.paint.dim)
 	}
 }
 
@@ -184,59 +187,60 @@ func (t *text) slowdowns() {
 	}}
 	for i := range t.s.Slowdowns {
 		s := &t.s.Slowdowns[i]
-		q, name := s.SlowdownMilli, "up to "+metrics.FormatBytes(s.ToBytes)
+		q, name := s.SlowdownMilli, t.l.Of("up to ")+metrics.FormatBytes(s.ToBytes)
 		tab.add(name, metrics.FormatCount(int64(q.N)), times(q.Best), times(q.P50), times(q.P95), times(q.P99),
 			times(q.Worst), times(q.Mean))
 	}
 	t.table(tab)
-	t.prose("slowdown: completion over that of the same message alone on the same way", t.paint.dim)
+	t.prose(t.l.Of("slowdown: completion over that of the same message alone on the same way"), t.paint.dim)
 }
 
-func addQuantiles(tab *table, name string, m metrics.Messages) {
+func addQuantiles(l lang.Language, tab *table, name string, m metrics.Messages) {
 	count := metrics.FormatCount(int64(m.Messages))
 	if m.Completed == 0 {
-		tab.addNote("none completed", name, count)
+		tab.addNote(l.Of("none completed"), name, count)
 		return
 	}
 	took := func(v int64) string { return metrics.FormatTimeDigits(units.Time(v), 4) }
 	bitrate := func(v int64) string { return metrics.FormatRate(units.Rate(v)) }
-	addQuantileRow(tab, name, count, "completion", m.CompletionPS, took)
+	addQuantileRow(l, tab, name, count, l.Of("completion"), m.CompletionPS, took)
 	if m.MessageGoodputBps.N > 0 {
-		addQuantileRow(tab, "", "", "goodput", m.MessageGoodputBps, bitrate)
+		addQuantileRow(l, tab, "", "", l.Of("goodput"), m.MessageGoodputBps, bitrate)
 	}
 	if m.SlowdownMilli.N > 0 {
-		addQuantileRow(tab, "", "", "slowdown", m.SlowdownMilli, times)
+		addQuantileRow(l, tab, "", "", l.Of("slowdown"), m.SlowdownMilli, times)
 	}
 }
 
-func addQuantileRow(tab *table, name, count, what string, q metrics.Quantiles, format func(int64) string) {
+func addQuantileRow(l lang.Language, tab *table, name, count, what string, q metrics.Quantiles,
+	format func(int64) string) {
 	tab.add(name, count, what, format(q.Best), format(q.P50), format(q.P95), format(q.P99), format(q.Worst),
 		format(q.Mean))
 }
 
 // messageLine sums the messages up and names the errors they ended in.
-func messageLine(m metrics.Messages, r *record.Run) string {
-	s := fmt.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)),
+func messageLine(l lang.Language, m metrics.Messages, r *record.Run) string {
+	s := l.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)),
 		metrics.FormatCount(int64(m.Messages)))
 	if m.Completed > 0 {
-		s += fmt.Sprintf(": %s in %s, %s together", metrics.FormatBytes(m.Bytes), metrics.FormatTimeDigits(m.SpanPS, 4),
+		s += l.Sprintf(": %s in %s, %s together", metrics.FormatBytes(m.Bytes), metrics.FormatTimeDigits(m.SpanPS, 4),
 			metrics.FormatRate(m.GoodputBps))
 	}
 	if m.Failed > 0 {
-		s += "; " + errorCounts(r.Messages)
+		s += l.Of("; ") + errorCounts(l, r.Messages)
 	}
 	if m.Lost > 0 {
-		s += fmt.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)),
-			metrics.NotDelivered(r))
+		s += l.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)),
+			metrics.NotDelivered(l, r))
 	}
 	if m.Open > 0 {
-		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))
+		s += l.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))
 	}
-	return s + streamsEnded(r)
+	return s + streamsEnded(l, r)
 }
 
 // streamsEnded tells of the first stream of iWARP that ended before the run did.
-func streamsEnded(r *record.Run) string {
+func streamsEnded(l lang.Language, r *record.Run) string {
 	var first *record.QP
 	var own *record.IWARP // of it
 	n := 0
@@ -253,18 +257,18 @@ func streamsEnded(r *record.Run) string {
 	if n == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(own.EndedPS))
-	if s += ": " + own.Ended; own.Reason != "" {
+	s := l.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(own.EndedPS))
+	if s += l.Of(": ") + own.Ended; own.Reason != "" {
 		s += ", " + own.Reason
 	}
 	if n > 2 { // both ends of it, and more
-		s += fmt.Sprintf(" (the first of %d ends of streams)", n)
+		s += l.Sprintf(" (the first of %d ends of streams)", n)
 	}
 	return s
 }
 
 // errorCounts counts error completions by status, in order of appearance.
-func errorCounts(flows []record.Message) string {
+func errorCounts(l lang.Language, flows []record.Message) string {
 	var order []string
 	count := map[string]int64{}
 	for i := range flows {
@@ -278,7 +282,7 @@ func errorCounts(flows []record.Message) string {
 		count[f.Status]++
 	}
 	for i, status := range order {
-		order[i] = fmt.Sprintf("%s ended with %q", metrics.FormatCount(count[status]), status)
+		order[i] = l.Sprintf("%s ended with %q", metrics.FormatCount(count[status]), status)
 	}
 	return strings.Join(order, ", ")
 }
@@ -295,7 +299,7 @@ func (t *text) fairness() {
 	})
 	for i, f := range all {
 		if i == listedFairness && !t.opt.Verbose && len(all) > listedFairness+1 {
-			t.line(fmt.Sprintf("and %d more workloads at %.4f or above", len(all)-i, floor4(f.Jain)))
+			t.line(t.l.Sprintf("and %d more workloads at %.4f or above", len(all)-i, floor4(f.Jain)))
 			return
 		}
 		t.prose(t.fairnessLine(f), plain)
@@ -303,15 +307,15 @@ func (t *text) fairness() {
 }
 
 func (t *text) fairnessLine(f metrics.Fairness) string {
-	who := metrics.FormatCount(int64(f.Over)) + " flows"
-	head := "fairness (Jain)"
+	who := metrics.FormatCount(int64(f.Over)) + t.l.Of(" flows")
+	head := t.l.Of("fairness (Jain)")
 	if f.Workload != "" {
-		head = "within " + f.Workload
+		head = t.l.Of("within ") + f.Workload
 	}
 	if f.Measured {
-		return fmt.Sprintf("%s %.4f over what %s that share ports received in the measured window", head, floor4(f.Jain), who)
+		return t.l.Sprintf("%s %.4f over what %s that share ports received in the measured window", head, floor4(f.Jain), who)
 	}
-	return fmt.Sprintf("%s %.4f over the goodput of %s that share ports and started at %s", head, floor4(f.Jain), who,
+	return t.l.Sprintf("%s %.4f over the goodput of %s that share ports and started at %s", head, floor4(f.Jain), who,
 		t.at(f.StartPS))
 }
 
@@ -325,7 +329,7 @@ func (t *text) measured() {
 		return
 	}
 	tab := &table{columns: []column{
-		{title: fmt.Sprintf("Received from %s to %s", metrics.FormatTimeDigits(t.r.MeasureFrom, 4),
+		{title: t.l.Sprintf("Received from %s to %s", metrics.FormatTimeDigits(t.r.MeasureFrom, 4),
 			metrics.FormatTimeDigits(t.r.MeasureTo, 4))},
 		{title: "QP", right: true}, {title: "Workload", drop: 1}, {title: "Payload", right: true}, {title: "Goodput",
 			right: true},
@@ -349,6 +353,6 @@ func (t *text) measured() {
 	t.section()
 	t.table(tab)
 	if more > 0 {
-		t.line("and " + metrics.FormatCount(int64(more)) + " more")
+		t.line(t.l.Of("and ") + metrics.FormatCount(int64(more)) + t.l.Of(" more"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -46,14 +47,14 @@ func (t *text) hosts() {
 				name, busiest, copied, dram = h.Host, percentOf(h.Busiest), orDash(p.CopiedBytes), orDash(p.DRAMBytes)
 			}
 			cores := h.Cores * float64(d.CorePS) / float64(h.CorePS)
-			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram,
-				causesOf(d.Causes))
+			tab.add(name, t.l.Of(d.Direction), metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram,
+				causesOf(t.l, d.Causes))
 		}
 	}
 	t.section()
 	t.table(tab)
 	if rest > 0 {
-		t.prose(fmt.Sprintf("and %d hosts with less", rest), plain)
+		t.prose(t.l.Sprintf("and %d hosts with less", rest), plain)
 	}
 	t.superSegments(order)
 }
@@ -87,13 +88,14 @@ func (t *text) superSegments(hosts []int) {
 		return
 	}
 	each, perByte := float64(p.FramesOut)/float64(p.SegmentsOut), float64(spent)/1000/float64(sent)
-	how, alone := "the card cut", fmt.Sprintf("; the same for each frame alone would be about %s, %.3f ns per byte",
+	how, alone := t.l.Of("the card cut"), t.l.Sprintf("; the same for each frame alone would be about %s, %.3f ns per "+
+		"byte",
 		metrics.FormatTime(units.Time(float64(spent)*each)), each*perByte)
 	if p.GSOFrames > 0 { // which costs something for each frame too
-		how, alone = "software cut", "; with tso the card would cut them"
+		how, alone = t.l.Of("software cut"), t.l.Of("; with tso the card would cut them")
 	}
 	t.prose(
-		fmt.Sprintf(
+		t.l.Sprintf(
 			"super-segments: %s sent %s frames, which %s off %s segments, %.1f each: output cost its cores %s, %.3f ns per byte%s",
 			p.Host,
 			metrics.FormatCount(p.FramesOut),
@@ -118,8 +120,8 @@ func (t *text) cores(i int) {
 		{title: "Core\ntime", right: true}, {title: "Busy to last\ncompletion", right: true},
 		{title: "\nCauses in the whole run, by their share", wrap: true}}}
 	for _, b := range bills {
-		tab.add(fmt.Sprintf("%s core %d", b.Host, b.Core), b.Does, metrics.FormatTime(b.CorePS), percentOf(b.Busy),
-			causesOf(b.Causes))
+		tab.add(t.l.Sprintf("%s core %d", b.Host, b.Core), t.l.Of(b.Does), metrics.FormatTime(b.CorePS), percentOf(b.Busy),
+			causesOf(t.l, b.Causes))
 	}
 	t.section()
 	t.table(tab)
@@ -135,13 +137,13 @@ func orDash(n int64) string {
 }
 
 // causesOf lists causes, the largest first, by their share.
-func causesOf(all []metrics.CauseShare) string {
+func causesOf(l lang.Language, all []metrics.CauseShare) string {
 	causes := slices.Clone(all)
 	slices.SortStableFunc(causes, func(a, b metrics.CauseShare) int { return cmp.Compare(b.CorePS, a.CorePS) })
 	var out []string
 	for _, c := range causes {
 		if c.Share >= 0.001 || len(out) == 0 {
-			out = append(out, fmt.Sprintf("%s %s", c.Cause, percentOf(c.Share)))
+			out = append(out, l.Of(c.Cause)+" "+percentOf(c.Share))
 		}
 	}
 	return strings.Join(out, ", ")

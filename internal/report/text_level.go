@@ -26,7 +26,7 @@ func (t *text) level() {
 		return
 	}
 	t.section()
-	t.prose("level "+l.Name+": "+l.Note, plain)
+	t.prose(t.l.Of("level ")+l.Name+t.l.Of(": ")+l.Note, plain)
 	for _, what := range l.Unmodelled {
 		t.prose(what, plain)
 	}
@@ -43,9 +43,9 @@ func (t *text) level() {
 		last := levelPercent(math.Abs(e.Percent))
 		switch {
 		case e.Percent >= leastShown:
-			last += " late"
+			last += t.l.Of(" late")
 		case e.Percent <= -leastShown:
-			last += " early"
+			last += t.l.Of(" early")
 		}
 		tab.add(e.Case, e.Stack, last, message)
 	}

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -25,9 +25,9 @@ func (t *text) parameters() {
 		t.everyParameter(parameterTitles())
 		return
 	}
-	t.line(t.paint.bold("Parameters") + " [source] (all of them: --verbose)")
+	t.line(t.paint.bold(t.l.Of("Parameters")) + t.l.Of(" [source] (all of them: --verbose)"))
 	for _, g := range groups(given(t.r.Notes)) {
-		t.prose(g.String(), plain)
+		t.prose(g.In(t.l), plain)
 	}
 }
 
@@ -68,16 +68,16 @@ type group struct {
 	values          []string
 }
 
-// String writes "section: key value, key value [source]".
-func (g group) String() string {
+// In writes "section: key value, key value [source]".
+func (g group) In(l lang.Language) string {
 	shown, more := g.values, ""
 	if len(shown) > groupWhole {
-		more = fmt.Sprintf(", and %d more", len(shown)-groupFirst)
+		more = l.Sprintf(", and %d more", len(shown)-groupFirst)
 		shown = shown[:groupFirst]
 	}
 	head := ""
 	if g.section != "" {
-		head = g.section + ": "
+		head = g.section + l.Of(": ")
 	}
 	return head + strings.Join(shown, ", ") + more + " [" + g.source + "]"
 }

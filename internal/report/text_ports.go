@@ -97,7 +97,7 @@ func (t *text) choose(all []int) []bool {
 // where that is in doubt.
 func (t *text) portScope(listed []int) {
 	if t.inWindow() {
-		t.prose(fmt.Sprintf("Peak, mean and least queue and Used: from %s to %s; all other columns: the whole run",
+		t.prose(t.l.Sprintf("Peak, mean and least queue and Used: from %s to %s; all other columns: the whole run",
 			metrics.FormatTimeDigits(t.r.MeasureFrom, 4), metrics.FormatTimeDigits(t.r.MeasureTo, 4)), plain)
 	}
 	var sent, received, refreshes int64
@@ -107,7 +107,7 @@ func (t *text) portScope(listed []int) {
 	}
 	if received > sent && refreshes > 0 {
 		t.prose(
-			fmt.Sprintf(
+			t.l.Sprintf(
 				"Pauses sent leaves out %s refreshes; pauses received counts %s of them that came after the pause had lapsed and stopped the port anew",
 				metrics.FormatCount(refreshes),
 				metrics.FormatCount(received-sent),
@@ -167,9 +167,9 @@ func (t *text) portTable(index []int) *table {
 // of the only link layer, or words for all.
 func (t *text) classTitles() (class, held string) {
 	layers := metrics.Layers(t.r)
-	words := layers[0].English()
+	words := layers[0].Words(t.l)
 	if len(layers) > 1 {
-		return "Class", "Shut"
+		return t.l.Of("Class"), t.l.Of("Shut")
 	}
 	return words.ClassTitle, words.HeldTitle
 }
@@ -237,15 +237,15 @@ func (t *text) restLine(rest []int) string {
 			deepest = p
 		}
 	}
-	s := fmt.Sprintf("and %s more that carried traffic", metrics.FormatCount(int64(len(rest))))
+	s := t.l.Sprintf("and %s more that carried traffic", metrics.FormatCount(int64(len(rest))))
 	if congested > 0 {
-		s += fmt.Sprintf(", %s of them with marks, pauses or drops", metrics.FormatCount(int64(congested)))
+		s += t.l.Sprintf(", %s of them with marks, pauses or drops", metrics.FormatCount(int64(congested)))
 	} else {
-		s += " without mark, pause or drop"
+		s += t.l.Of(" without mark, pause or drop")
 	}
 	if t.peak(deepest) > 0 {
-		s += fmt.Sprintf("; deepest queue %s at %s %s", metrics.FormatBytes(t.peak(deepest)),
-			deepest.Name(), metrics.ClassName(deepest))
+		s += t.l.Sprintf("; deepest queue %s at %s %s", metrics.FormatBytes(t.peak(deepest)),
+			deepest.Name(), deepest.Layer.Words(t.l).Class+" "+integer(deepest.Class))
 	}
 	return s
 }
@@ -268,7 +268,7 @@ func (t *text) drops() {
 				more++
 				continue
 			}
-			tab.add(p.Name(), integer(p.Class), d.Cause.String(), metrics.FormatCount(d.Count),
+			tab.add(p.Name(), integer(p.Class), d.Cause.In(t.l), metrics.FormatCount(d.Count),
 				t.at(d.First), t.at(d.Last))
 		}
 	}
@@ -278,6 +278,6 @@ func (t *text) drops() {
 	t.section()
 	t.table(tab)
 	if more > 0 {
-		t.line(fmt.Sprintf("and %d more", more))
+		t.line(t.l.Sprintf("and %d more", more))
 	}
 }

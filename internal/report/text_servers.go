@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -73,7 +72,7 @@ func (t *text) servers() {
 	t.section()
 	t.table(tab)
 	if rest > 0 {
-		t.prose(fmt.Sprintf("and %d less busy; --verbose lists them", rest), plain)
+		t.prose(t.l.Sprintf("and %d less busy; --verbose lists them", rest), plain)
 	}
 	t.iommus()
 }
@@ -85,7 +84,7 @@ func (t *text) iommus() {
 		for k := range s.IOMMUs {
 			m := &s.IOMMUs[k]
 			t.prose(
-				fmt.Sprintf(
+				t.l.Sprintf(
 					"IOMMU of %s in %s: %s of %s pages were not in its IOTLB, a walk of %s each; transfers waited %s in all",
 					m.Root,
 					s.Host,

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -21,14 +20,14 @@ const (
 // else shows, and what the seed decided. The header tells of a deadlock.
 func (t *text) verdict() {
 	if v := t.s.Verdict; v != nil && len(t.r.Cycle) == 0 { // which stands above
-		t.prose("Verdict: "+v.Text, t.paint.bold)
+		t.prose(t.l.Of("Verdict: ")+v.Text, t.paint.bold)
 	}
 	for i := range t.s.Waits {
-		t.prose("Waits: "+t.s.Waits[i].Text, plain)
+		t.prose(t.l.Of("Waits: ")+t.s.Waits[i].Text, plain)
 	}
 	if n := t.r.HashedFlows; n > 1 {
 		t.prose(
-			fmt.Sprintf(
+			t.l.Sprintf(
 				"Seed: hashes chose the ways of %s flows among several; with another seed than %d they choose otherwise, "+
 					"so that this run is one draw of many (run --seeds 10 shows their range)",
 				metrics.FormatCount(int64(n)),
@@ -63,28 +62,28 @@ func (t *text) pauses() {
 		t.pauseTree(p)
 	}
 	if more := shown - listedTrees; more > 0 && !t.opt.Verbose {
-		t.prose(fmt.Sprintf("and from %d more places; --verbose lists them", more), plain)
+		t.prose(t.l.Sprintf("and from %d more places; --verbose lists them", more), plain)
 	}
 }
 
 func (t *text) pauseTree(p *metrics.PauseTree) {
-	words := p.Branches[0].Port.Layer.English()
+	words := p.Branches[0].Port.Layer.Words(t.l)
 	t.section()
-	tab := &table{columns: []column{{title: p.Title()}, {title: "To", drop: 1}, {title: "Held", right: true},
+	tab := &table{columns: []column{{title: p.Title(t.l)}, {title: "To", drop: 1}, {title: "Held", right: true},
 		{title: strings.ReplaceAll(words.HeldTitle, "\n", " "), right: true, drop: 2}, {title: "Since", right: true}}}
-	tab.addNote(p.Why, p.Root.Place.String())
+	tab.addNote(p.Why, p.Root.Place.In(t.l))
 	shown := p.Branches
 	if len(shown) > listedBranches && !t.opt.Verbose {
 		shown = shown[:listedBranches]
 	}
 	for i := range shown {
 		b := &shown[i]
-		tab.add(strings.Repeat("  ", b.Depth+1)+b.Port.String(), b.Peer.String(), metrics.FormatTime(b.HeldPS),
+		tab.add(strings.Repeat("  ", b.Depth+1)+b.Port.In(t.l), b.Peer.String(), metrics.FormatTime(b.HeldPS),
 			metrics.FormatTime(b.PausedPS), t.at(b.FirstPS))
 	}
 	t.table(tab)
 	if n := len(p.Branches) - len(shown); n > 0 {
-		t.prose(fmt.Sprintf("and %d more ports; --verbose lists them", n), plain)
+		t.prose(t.l.Sprintf("and %d more ports; --verbose lists them", n), plain)
 	}
 	t.victims(p)
 }
@@ -92,7 +91,7 @@ func (t *text) pauseTree(p *metrics.PauseTree) {
 // victims says which messages were held and do not go to the root.
 func (t *text) victims(p *metrics.PauseTree) {
 	if len(p.Victims) == 0 {
-		t.prose(fmt.Sprintf("held: %s, bound for it", counted(p.Through, "message")), plain)
+		t.prose(t.l.Sprintf("held: %s, bound for it", counted(t.l, p.Through, "message")), plain)
 		return
 	}
 	list := p.Victims
@@ -104,8 +103,8 @@ func (t *text) victims(p *metrics.PauseTree) {
 		names = append(names, metrics.Arrow(&t.r.Messages[i]))
 	}
 	if n := len(p.Victims) - len(list); n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
+		names = append(names, t.l.Sprintf("and %d more", n))
 	}
-	t.prose(fmt.Sprintf("held: %s bound for it; victims, which go elsewhere: %s", counted(p.Through, "message"),
+	t.prose(t.l.Sprintf("held: %s bound for it; victims, which go elsewhere: %s", counted(t.l, p.Through, "message"),
 		strings.Join(names, ", ")), plain)
 }

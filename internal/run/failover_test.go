@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -172,7 +173,7 @@ stack: rocev2-pfc-only
 nic: {recovery: selective-repeat}
 workload: [flow: {from: h0, to: h1, size: 8MB}]
 `), 0, 1)
-		if got := metrics.FailureSteps(&r.Failures[0]); got != c.steps || (r.FlowsMoved > 0) != c.moved || (r.Failures[0].Switches > 0) != c.moved || r.Failures[0].LostFrames == 0 {
+		if got := metrics.FailureSteps(lang.English, &r.Failures[0]); got != c.steps || (r.FlowsMoved > 0) != c.moved || (r.Failures[0].Switches > 0) != c.moved || r.Failures[0].LostFrames == 0 {
 			t.Errorf("down for %s: %q, %d flows moved, %+v", c.down, got, r.FlowsMoved, r.Failures[0])
 		}
 	}

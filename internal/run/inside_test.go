@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 )
 
@@ -35,7 +36,7 @@ func TestSharedByBothWays(t *testing.T) {
 	if got := c.BestBps; got != limits[0].Duplex.Bps || goodput < got*95/100 || goodput > got*101/100 {
 		t.Errorf("%v, said to be bounded by %v of %v", goodput, got, limits[0].Duplex.Bps)
 	}
-	if got, want := metrics.InsideBut(limits[1].Duplex), " while it reads as much, as ACS sends what gpu0 and nic0 exchange up to the root complex"; got != want {
+	if got, want := metrics.InsideBut(lang.English, limits[1].Duplex), " while it reads as much, as ACS sends what gpu0 and nic0 exchange up to the root complex"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	one := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2-pfc-only", "200Gbps", acs, acs, "/gpu0", "/gpu0", "")), 0, 1)

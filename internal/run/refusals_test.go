@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -104,7 +105,7 @@ func TestTriesInVain(t *testing.T) {
 			if want := max(since, last) + 10*units.Millisecond; r.Stopped != "stalled" || r.EndPS != want {
 				t.Errorf("%s, %s: ended by %s at %d ps, want %d", c.name, recovery, r.Stopped, r.EndPS, want)
 			}
-			if why := metrics.WhyStalled(r); why != c.why {
+			if why := metrics.WhyStalled(lang.English, r); why != c.why {
 				t.Errorf("%s, %s: %s", c.name, recovery, why)
 			}
 			for _, parts := range []int{2, 3} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -172,7 +173,7 @@ workload:
 		t.Errorf("two partitions give another result: %s", bad)
 	}
 	r = simulate(t, parse(t, strings.ReplaceAll(text, "%s", "rocev2")), 1, 1)
-	if why := metrics.WhyStalled(r); r.Stopped != "stalled" || !strings.HasPrefix(why, "20 replies were never posted, as their requests never arrived (h1 -> h0, ") {
+	if why := metrics.WhyStalled(lang.English, r); r.Stopped != "stalled" || !strings.HasPrefix(why, "20 replies were never posted, as their requests never arrived (h1 -> h0, ") {
 		t.Errorf("ended by %s: %s", r.Stopped, why)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -52,7 +53,7 @@ func TestReceiverDropsMessages(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.options, got, c.want)
 		}
-		if words := metrics.NotDelivered(r); words != c.words {
+		if words := metrics.NotDelivered(lang.English, r); words != c.words {
 			t.Errorf("%s: %q, want %q", c.options, words, c.words)
 		}
 		n, s := c.want.Total(), metrics.Summarise(r)
@@ -107,7 +108,7 @@ func TestUnreliableLoss(t *testing.T) {
 		if frames := s.Totals.Dropped; frames != int64(s.Messages.Lost) || frames < 200 { // messages of one packet
 			t.Errorf("%s: %d messages lost with %d frames", service, s.Messages.Lost, frames)
 		}
-		if words := metrics.NotDelivered(r); words != "lost on the way" {
+		if words := metrics.NotDelivered(lang.English, r); words != "lost on the way" {
 			t.Errorf("%s: %q", service, words)
 		}
 		gaps := mechanismOf(r, catalog.SequenceGap)

@@ -34,6 +34,7 @@ var rules = map[string]rule{
 	"internal/units":    {level: levelBase},
 	"internal/rng":      {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
 	"wire":              {level: levelBase},
+	"internal/lang":     {level: levelBase},
 	"internal/catalog":  {level: levelBase + 1},
 	"internal/anatomy":  {level: levelBase + 1, std: []string{"net/netip"}},
 	"internal/pcie":     {level: levelBase + 1},

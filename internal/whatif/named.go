@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -188,11 +189,11 @@ func (l *Lab) CollectiveClaims() (out []Claim) {
 
 // collectiveClaim is what a report says of collective k.
 func (l *Lab) collectiveClaim(k int) Claim {
-	held, ok := metrics.CollectiveCause(l.Run, k)
-	c := Claim{Kind: catalog.CauseLine.String(), Line: true, Text: held.Sentence(ok)}
+	held, ok := metrics.CollectiveCause(lang.English, l.Run, k)
+	c := Claim{Kind: catalog.CauseLine.String(), Line: true, Text: held.Sentence(lang.English, ok)}
 	if ok {
 		c = l.claim(held.Message, &held.Cause)
-		c.Share, c.Text = float64(held.Cause.Milli)/1000, held.Sentence(ok)
+		c.Share, c.Text = float64(held.Cause.Milli)/1000, held.Sentence(lang.English, ok)
 	}
 	c.Subject = Subject{Collective: l.Run.Collectives[k].Workload, Message: held.Message}
 	c.Group = "collective"

@@ -24,6 +24,9 @@ func jobTable() []jobFigure {
 		{"step_time_ps", "step time", Time, Lower, func(f *metrics.JobFigures) (float64, bool) {
 			return float64(f.StepPS), f.Done > 0
 		}},
+		{"slowdown", "slowdown of steps", Ratio, Lower, func(f *metrics.JobFigures) (float64, bool) {
+			return float64(f.StepPS) / float64(max(f.AlonePS, 1)), f.AlonePS > 0
+		}},
 		{"exposed_ps", "exposed", Time, Lower, whole(func(f *metrics.JobFigures) int64 { return int64(f.ExposedPS) })},
 		{"bubble_ps", "bubble", Time, Lower, whole(func(f *metrics.JobFigures) int64 { return int64(f.BubblePS) })},
 		{"idle_ps", "idle", Time, Lower, whole(func(f *metrics.JobFigures) int64 { return int64(f.IdlePS()) })},

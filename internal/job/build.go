@@ -58,6 +58,7 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 		Start: s.Start,
 		Steps: s.Steps,
 		Peak:  s.Peak,
+		Slow:  s.Slow, Jitter: s.Jitter, Seed: s.Seed,
 		List:  s.Of,
 		Begin: plan.AddLabel("begin"),
 	}

@@ -27,13 +27,17 @@ func (k Kind) String() string {
 
 // Spec is a job.
 type Spec struct {
-	Name     string
-	Start    units.Time
-	Steps    int // how often ranks run their lists, one after the other; at least 1
-	Ranks    int
-	Comms    []Comm
-	Lists    []List
-	Of       []int32           // by rank: its list
+	Name  string
+	Start units.Time
+	Steps int // how often ranks run their lists, one after the other; at least 1
+	Ranks int
+	Comms []Comm
+	Lists []List
+	Of    []int32 // by rank: its list
+	// Slow, Jitter and Seed are as workload.Job has them.
+	Slow     []int32
+	Jitter   float64
+	Seed     uint64
 	matrices [][][]units.Bytes // of sizes, by sender and receiver
 	// Ideal: in place of the network and NVLink, calls take Delay and nothing else, where all ranks
 	// are on one host.

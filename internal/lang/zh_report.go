@@ -562,11 +562,16 @@ var chineseReport = map[string]string{
 	"waiting for ranks that come late takes %.0f %% of its time": "等待迟到的 rank 占其时间的 %.0f %%",
 	": rank %d is last at %d of %d calls of %s, which wait %s for the last one in the mean": "" +
 		"：%[4]s 的 %[3]d 次调用中有 %[2]d 次是 rank %[1]d 最后到，平均要等它 %[5]s",
-	"%s is exposed for %.0f %% of its time":  "%s 未被掩盖，占其时间的 %.0f %%",
-	"; %s takes %.0f %%":                     "；其中%s占 %.0f %%",
-	"congestion control, after marks of %s,": "%s 标记之后的拥塞控制",
-	"congestion control":                     "拥塞控制",
-	"a window of its queue pairs":            "QP 的窗口",
+	"%s is exposed for %.0f %% of its time": "%s 未被掩盖，占其时间的 %.0f %%",
+	"communication is exposed for %.0f %% of its time, of which %s has %.0f %%": "" +
+		"通信未被掩盖，占其时间的 %.0f %%，其中 %s 占 %.0f %%",
+	"; it computes for %s, the rank in the middle for %s": "；它计算用时 %s，居中的 rank 用时 %s",
+	" (%s of %s through %s)":                              "（%[2]s 经 %[3]s 发送 %[1]s）",
+	", alone %s (%.2fx)":                                  "，单独运行时 %s（%.2f 倍）",
+	"; %s takes %.0f %%":                                  "；其中%s占 %.0f %%",
+	"congestion control, after marks of %s,":              "%s 标记之后的拥塞控制",
+	"congestion control":                                  "拥塞控制",
+	"a window of its queue pairs":                         "QP 的窗口",
 	"waiting for leave to send (pauses or credits), most crowded is %s,": "" +
 		"等待发送许可（暂停或信用），最拥挤的是 %s，",
 	"waiting for leave to send (pauses or credits)":                 "等待发送许可（暂停或信用）",

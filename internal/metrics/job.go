@@ -112,6 +112,8 @@ type JobFigures struct {
 	WaitPS    units.Time `json:"wait_ps,omitzero"`    // waiting for a rank that came late to a collective
 	BubblePS  units.Time `json:"bubble_ps,omitzero"`  // waiting for the other rank of a message
 	OverPS    units.Time `json:"over_ps,omitzero"`    // through with the step, and others not
+	// AlonePS is StepPS where nothing else runs; 0: it was not run alone.
+	AlonePS units.Time `json:"alone_ps,omitzero"`
 	// MFU is the share of the GPUs' peak that the model's own operations take; 0: not known.
 	MFU float64 `json:"mfu,omitzero"`
 }
@@ -132,7 +134,7 @@ func Jobs(r *record.Run) (out []JobFigures) {
 
 func jobFigures(j *record.Job) JobFigures {
 	steps := StepTimes(j)
-	f := JobFigures{Workload: j.Workload, Ranks: j.Ranks, Steps: len(j.EndPS), Done: len(steps)}
+	f := JobFigures{Workload: j.Workload, Ranks: j.Ranks, Steps: len(j.EndPS), Done: len(steps), AlonePS: j.AlonePS}
 	if f.Done == 0 {
 		return f
 	}

@@ -17,6 +17,7 @@ type JobHold uint8
 const (
 	HoldNone      JobHold = iota // no step was over
 	HoldComputing                // computations
+	HoldOthers                   // other traffic at ports that it takes: alone it is faster
 	HoldPipeline                 // bubbles, and waiting for the end of the step
 	HoldCopies                   // copies inside hosts
 	HoldSlowRank                 // a rank that comes late to collectives
@@ -36,7 +37,10 @@ type JobCause struct {
 	Share  float64        // of the job's time
 	Places []record.Place // ports of switches at which its packets queue, the worst first
 	Rank   int            // the slow rank
-	Text   string
+	By     []string       // workloads that slow it, who sends most first
+	// Slow: beside that, waiting for ranks that come late takes a fifth or more of its time.
+	Slow bool
+	Text string
 }
 
 // telling is the share of a job's time, or of its communication, from which something is named.
@@ -51,6 +55,31 @@ func JobCauseIn(l lang.Language, r *record.Run, k int) JobCause {
 	total := JobTotal(j)
 	if total == 0 || len(StepTimes(j)) == 0 {
 		return JobCause{}
+	}
+	waits := units.Time(0)
+	for i := range j.Times {
+		if j.Times[i].Kind == record.JobWaits {
+			waits += j.Times[i].TimePS
+		}
+	}
+	c := mainCause(l, r, j, total)
+	late := float64(waits) / float64(total) / float64(j.Ranks)
+	if c.Hold != HoldSlowRank && late >= telling {
+		slow := slowRank(l, j, late)
+		c.Slow, c.Rank, c.Text = true, slow.Rank, c.Text+"; "+slow.Text
+	}
+	return c
+}
+
+// mainCause is what takes most.
+func mainCause(l lang.Language, r *record.Run, j *record.Job, total units.Time) JobCause {
+	if v := (victim{j.Workload, j.StepPS(), j.AlonePS, true}); v.slowed() {
+		c := JobCause{Hold: HoldOthers, Share: 1 - float64(v.alone)/float64(v.took)}
+		var at Cause
+		if c.Text, at, c.By = newIndexIn(l, r).sayHindered(&v); len(c.By) > 0 {
+			c.Places = []record.Place{at.Place}
+			return c
+		}
 	}
 	var sums [5]units.Time // computing, exposed, waits, bubbles, copies
 	exposed := map[string]units.Time{}
@@ -97,7 +126,12 @@ func JobCauseIn(l lang.Language, r *record.Run, k int) JobCause {
 			what = n
 		}
 	}
-	return newIndexIn(l, r).exposedCause(j, what, share(1))
+	said := l.Sprintf("%s is exposed for %.0f %% of its time", what, 100*share(1))
+	if own := float64(exposed[what]) / float64(total) / float64(j.Ranks); exposed[what] < sums[1] {
+		said = l.Sprintf("communication is exposed for %.0f %% of its time, of which %s has %.0f %%", 100*share(1), what,
+			100*own)
+	}
+	return newIndexIn(l, r).exposedCause(j, said, share(1))
 }
 
 // slowRank names who comes last to the calls that wait longest.
@@ -114,13 +148,31 @@ func slowRank(l lang.Language, j *record.Job, share float64) JobCause {
 		c.Rank = most.LastRank
 		c.Text += l.Sprintf(": rank %d is last at %d of %d calls of %s, which wait %s for the last one in the mean",
 			c.Rank, most.LastCount, most.Count, most.Name, FormatTime(most.WaitPS/units.Time(most.Count)))
+		c.Text += slowBy(l, j, c.Rank)
 	}
 	return c
 }
 
+// slowBy says how much longer a rank computes than others do, where that is a twentieth or more.
+func slowBy(l lang.Language, j *record.Job, rank int) string {
+	sums := make([]units.Time, j.Ranks)
+	for i := range j.Times {
+		if t := &j.Times[i]; t.Kind == record.JobComputes {
+			sums[t.Rank] += t.TimePS
+		}
+	}
+	own := sums[rank]
+	slices.Sort(sums)
+	usual := sums[(j.Ranks-1)/2]
+	if own*20 < usual*21 {
+		return ""
+	}
+	return l.Sprintf("; it computes for %s, the rank in the middle for %s", FormatTime(own), FormatTime(usual))
+}
+
 // exposedCause tells what the exposed communication of a job spends its time on, by the critical path: what its
 // messages waited for earlier ones counts with what those did.
-func (x *index) exposedCause(j *record.Job, what string, share float64) JobCause {
+func (x *index) exposedCause(j *record.Job, said string, share float64) JobCause {
 	of, own := holdTimes(j.Critical)
 	c := JobCause{Hold: HoldLine, Share: share}
 	for h := HoldControl; h < HoldPort; h++ {
@@ -140,7 +192,7 @@ func (x *index) exposedCause(j *record.Job, what string, share float64) JobCause
 			c.Places = append(c.Places, atPort(p).Place)
 		}
 	}
-	c.Text = x.l.Sprintf("%s is exposed for %.0f %% of its time", what, 100*share) + holdText(x.l, &c, ports, share)
+	c.Text = said + holdText(x.l, &c, ports, share)
 	return c
 }
 

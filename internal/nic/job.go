@@ -1,8 +1,10 @@
 package nic
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -31,6 +33,7 @@ type jobRank struct {
 	computing []computing
 	since     units.Time // when what they have still to do was last brought up to date
 	runs      []JobRun   // by step, and operation of its list
+	jitter    rng.Stream // of computations
 }
 
 // JobRun is when an operation of a job began, all that it waits for being over, and ended; Never: not yet.
@@ -74,6 +77,9 @@ func (h *Host) startJobs() {
 		}
 		s := &j.ranks[r.Rank]
 		s.need, s.left = slices.Clone(list.Need), len(list.Ops)
+		if j.Jitter > 0 {
+			s.jitter = rng.New(j.Seed, fmt.Sprintf("jobs/%s/rank %d/jitter", j.Name, r.Rank))
+		}
 		s.runs = make([]JobRun, j.Steps*len(list.Ops))
 		for i := range s.runs {
 			s.runs[i] = JobRun{units.Never, units.Never}
@@ -115,7 +121,7 @@ func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
 	o := &list.Ops[op]
 	switch {
 	case o.Kind == workload.JobCompute && o.Host && o.Time > 0:
-		h.passes(now, now+o.Time, o.Label, jobCaller{of, rank, op})
+		h.passes(now, now+h.jobTime(of, rank, o.Time), o.Label, jobCaller{of, rank, op})
 	case o.Kind == workload.JobCompute && o.Time > 0:
 		h.compute(now, of, rank, op)
 	case o.Kind == workload.JobCalls && j.Calls[o.Call].Seats[rank].Program >= 0:
@@ -256,9 +262,28 @@ func (h *Host) compute(now units.Time, of, rank, op int32) {
 	run := h.newOp(x.jobNumber(of, rank, int(op)), opCompute, of, rank, int(op))
 	run.label, run.Due, run.Moved, run.turning = o.Label, now, now, computes
 	h.running++
-	s.computing = append(s.computing, computing{op: op, number: run.number, rest: int64(o.Time) * int64(max(1,
-		j.Processors[rank])), at: units.Never})
+	s.computing = append(s.computing, computing{op: op, number: run.number, rest: int64(h.jobTime(of, rank,
+		o.Time)) * int64(max(1, j.Processors[rank])), at: units.Never})
 	h.share(now, of, rank)
+}
+
+// leastJitter is the least factor of a computation.
+const leastJitter = 0.1
+
+// jobTime is what a computation of a time takes this time at a rank that may be slow, or vary.
+func (h *Host) jobTime(of, rank int32, t units.Time) units.Time {
+	j := &h.programs.jobs[of]
+	if j.Slow != nil {
+		t = t * units.Time(j.Slow[rank]) / 1000
+	}
+	if j.Jitter > 0 {
+		x := -6.0 // twelve draws from 0 to 1 have a variance of 1: nearly normal
+		for range 12 {
+			x += j.ranks[rank].jitter.Float64()
+		}
+		t = units.Time(float64(t) * max(leastJitter, 1+j.Jitter*x))
+	}
+	return t
 }
 
 // computes is the mark of a computation in LocalRun.turning.

@@ -447,7 +447,9 @@ func (h *Host) beginStep(now units.Time, of, lane int32) {
 	x.sums[of].waited(s.Label, now-p.lanes[lane].since)
 	rank := &p.ranks[lane/int32(p.PerRank)]
 	op := h.newOp(p.number(int(rank.iteration), s.Order, x.first), opStep, of, lane, 0)
-	op.label, op.work = s.Label, s.Work
+	if op.label = s.Label; !p.Free {
+		op.work = s.Work
+	}
 	h.moves(op, s.From, s.To, s.Bytes)
 	h.beginLocal(now, op.number)
 }

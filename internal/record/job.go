@@ -14,6 +14,8 @@ type Job struct {
 	Flops float64 `json:"flops,omitempty"`
 	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
 	Peak float64 `json:"peak_flops_per_s,omitempty"`
+	// AlonePS is what a step takes in the mean where nothing else runs; 0: it was not run alone.
+	AlonePS units.Time `json:"alone_ps,omitempty"`
 	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
@@ -63,4 +65,15 @@ type JobCall struct {
 	LongestPS units.Time `json:"longest_ps"` // of TimePS
 	LastRank  int        `json:"last_rank"`  // who came last most often; -1: nobody did more than others
 	LastCount int64      `json:"last_count"` // how often
+}
+
+// StepPS is what a step took in the mean of those that are over; 0: none is.
+func (j *Job) StepPS() units.Time {
+	n, last := 0, j.StartPS
+	for _, end := range j.EndPS {
+		if end >= 0 {
+			n, last = n+1, end
+		}
+	}
+	return (last - j.StartPS) / units.Time(max(n, 1))
 }

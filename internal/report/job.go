@@ -61,7 +61,7 @@ func stepLine(l lang.Language, j *record.Job) string {
 	case len(steps) == 0:
 		return out + l.Of(", none over at the end of the run")
 	case len(j.EndPS) == 1:
-		return out + l.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0]) +
+		return out + l.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0]) + alone(l, j) +
 			utilisation(l, j, steps)
 	}
 	out += l.Sprintf(", %s each in the mean (%s to %s)", metrics.FormatTimeDigits(mean(steps), 4),
@@ -69,7 +69,16 @@ func stepLine(l lang.Language, j *record.Job) string {
 	if missing := len(j.EndPS) - len(steps); missing > 0 {
 		out += l.Sprintf("; %d not over at the end of the run", missing)
 	}
-	return out + utilisation(l, j, steps)
+	return out + alone(l, j) + utilisation(l, j, steps)
+}
+
+// alone is what a step takes where nothing else runs.
+func alone(l lang.Language, j *record.Job) string {
+	if j.AlonePS == 0 {
+		return ""
+	}
+	return l.Sprintf(", alone %s (%.2fx)", metrics.FormatTimeDigits(j.AlonePS, 4),
+		float64(j.StepPS())/float64(j.AlonePS))
 }
 
 // utilisation is what ranks compute of the model in a second.

@@ -14,42 +14,62 @@ const (
 	mostJobBytes = 64 << 20
 )
 
+// mostStepBytes is how many bytes a job sends at most that is run alone.
+const mostStepBytes = 1 << 30
+
 // crowded is how many bytes wait at a port at which jobs are in each other's way.
 const crowded = 64 << 10
 
-// jobsAlone runs the collectives alone that met others at a crowded port, as the scenario has all else.
+// jobsAlone runs the collectives and jobs alone that met others at a crowded port, as the scenario has all else.
 func (r *runner) jobsAlone(out *record.Run) {
 	plan := r.Valid.Plan
-	if r.opt.alone || len(plan.Entries) < 2 || len(plan.Collectives) == 0 {
+	if r.opt.alone || len(plan.Entries) < 2 || len(plan.Collectives)+len(plan.Jobs) == 0 {
 		return
 	}
 	meet := meetings(out)
+	for k := range out.Jobs {
+		j := &out.Jobs[k]
+		if j.StepPS() == 0 || !meet[j.Workload] || sentBy(out, j.Workload, j.Workload+" slots") > mostStepBytes {
+			continue
+		}
+		if alone := r.aloneOf(plan.Jobs[k].Entry); alone != nil && len(alone.Jobs) == 1 {
+			j.AlonePS = alone.Jobs[0].StepPS()
+		}
+	}
 	ran := 0
 	for k := range out.Collectives {
 		c := &out.Collectives[k]
-		if ran == mostJobs || c.TookPS() == 0 || !meet[c.Workload] || sentBy(out, c) > mostJobBytes {
+		if ran == mostJobs || c.TookPS() == 0 || !meet[c.Workload] || sentBy(out, c.Workload, c.Slots) > mostJobBytes {
 			continue
 		}
 		ran++
-		one := *r.Valid
-		if one.Plan = plan.Only(plan.Collectives[k].Entry); one.Plan == nil || one.Plan.Finish(one.Graph) != nil {
-			continue
-		}
-		w, err := build.New(&one, build.Options{})
-		if err != nil {
-			continue
-		}
-		alone := Simulate(r.ctx, w, Options{Workers: 1, alone: true})
-		if r.ctx.Err() == nil && len(alone.Collectives) == 1 {
+		if alone := r.aloneOf(plan.Collectives[k].Entry); alone != nil && len(alone.Collectives) == 1 {
 			c.AlonePS = alone.Collectives[0].TookPS()
 		}
 	}
 }
 
-// sentBy is the payload that the queue pairs of a collective sent.
-func sentBy(out *record.Run, c *record.Collective) (n int64) {
+// aloneOf runs one entry of the scenario without the others; nil: it cannot, or the user has stopped it.
+func (r *runner) aloneOf(entry int) *record.Run {
+	one := *r.Valid
+	if one.Plan = r.Valid.Plan.Only(entry); one.Plan == nil || one.Plan.Finish(one.Graph) != nil {
+		return nil
+	}
+	w, err := build.New(&one, build.Options{})
+	if err != nil {
+		return nil
+	}
+	alone := Simulate(r.ctx, w, Options{Workers: 1, alone: true})
+	if r.ctx.Err() != nil {
+		return nil
+	}
+	return alone
+}
+
+// sentBy is the payload that the queue pairs of a workload sent, with those of the news of its slots.
+func sentBy(out *record.Run, workload, slots string) (n int64) {
 	for i := range out.QPs {
-		if q := &out.QPs[i]; q.Workload == c.Workload || q.Workload == c.Slots {
+		if q := &out.QPs[i]; q.Workload == workload || q.Workload == slots {
 			n += q.SentBytes
 		}
 	}
@@ -65,6 +85,9 @@ func meetings(out *record.Run) map[string]bool {
 	job := map[string]string{} // by the workload of the news of slots
 	for i := range out.Collectives {
 		job[out.Collectives[i].Slots] = out.Collectives[i].Workload
+	}
+	for i := range out.Jobs {
+		job[out.Jobs[i].Workload+" slots"] = out.Jobs[i].Workload
 	}
 	at := map[portClass][]string{}
 	for i := range out.Ports {

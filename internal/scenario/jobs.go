@@ -25,7 +25,8 @@ type jobEntry struct {
 	delay units.Time
 	files jobFile
 	comms []commSettings
-	byOp  [][]jobOp // by rank: what it runs, before ranks that run the same share a list
+	jobPlacement
+	byOp [][]jobOp // by rank: what it runs, before ranks that run the same share a list
 }
 
 // commSettings are those of a communicator.
@@ -75,7 +76,7 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 			k.name,
 		)
 	})
-	return joinKeys([]key{
+	return joinKeys(placementKeys(&j.jobPlacement), []key{
 		numberKey("steps", &j.steps, 1, maxSteps, "How often ranks run their operations, one after the other."),
 		eitherKey("network", &j.ideal, "simulated", "ideal",
 			"`ideal`: in place of the network and NVLink calls take `delay` and nothing else, where all ranks are on "+
@@ -248,6 +249,7 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 	j.Version, j.Env = r.nccl.version, r.nccl.env
 	j.Start, e.Start = e.Start, workload.DefaultOptions().Start
 	r.readRanks(o, &j.Spec)
+	r.placeRanks(o, j)
 	r.readStepCosts(o, &j.collectiveEntry)
 	if r.d.err != nil {
 		return
@@ -289,6 +291,7 @@ func (r *resolver) jobSpec(o object, j *jobEntry, entry int) (spec job.Spec, ite
 		Ranks: len(j.Ranks),
 		Ideal: j.ideal,
 		Delay: j.delay,
+		Slow:  j.slow, Jitter: j.jitter, Seed: r.v.Seed,
 	}
 	switch {
 	case !onlyOne(o, "model", "operations", "file"):

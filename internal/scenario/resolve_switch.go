@@ -64,9 +64,10 @@ type resolver struct {
 	downAt map[units.Time]pos // where the first down_at of that time stands; looked up, never iterated
 
 	nccl        ncclSettings
-	hostPath    hostPath      // the key gpudirect: over what servers say
-	places      []place       // other than endpoints, in the order of their numbers
-	placeNumber map[place]int // looked up, never iterated
+	hostPath    hostPath           // the key gpudirect: over what servers say
+	taken       map[jobSite]string // by what job; looked up
+	places      []place            // other than endpoints, in the order of their numbers
+	placeNumber map[place]int      // looked up, never iterated
 
 	bareHosts []int // hosts of several ports that the workload names without a port
 

@@ -64,6 +64,7 @@ const (
 	Ports                        // Path: ports of switches, nodes and ports in turn, send Faster times as fast
 	Uplinks                      // ports between switches send Faster times as fast
 	Compute                      // Entry: computations of a job take no time
+	Stragglers                   // Entry: no rank of a job is slow, and computations do not vary
 	Kernels                      // nothing but data takes time in calls: launches, steps, proxies
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
@@ -81,7 +82,7 @@ func (k Kind) String() string {
 		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
 		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "headroom", "hash",
 		"MTU", "DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "lines", "ports", "uplinks",
-		"computations", "kernels", "cables"}[k]
+		"computations", "slow ranks", "kernels", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -121,7 +122,7 @@ var fixedText = [numKinds]string{
 	UpDown:           "paths that never go up after they came down",
 	Uplinks:          "all ports between switches at 16 times their rates",
 	Lines:            "every link at twice its rate",
-	Kernels:          "kernels of calls and their proxies start and step on in no time",
+	Kernels:          "kernels of calls and their proxies start, step on and copy in no time",
 	Cables:           "every cable half a metre longer",
 }
 
@@ -152,7 +153,7 @@ func (c Change) Text(v *scenario.Valid) string {
 		return "without other traffic through " + port()
 	case Entry:
 		return "without the workload " + v.Plan.Entries[c.Entry]
-	case Ports, Compute:
+	case Ports, Compute, Stragglers:
 		return c.jobText(v)
 	case Earlier:
 		return fmt.Sprintf("without the %d messages before it", c.Count)
@@ -292,7 +293,7 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		c.setRight(v)
 	case Watchdog, Lifetime, UpDown, SecondClass:
 		c.cure(v)
-	case Lines, Ports, Uplinks, Compute, Kernels:
+	case Lines, Ports, Uplinks, Compute, Stragglers, Kernels:
 		c.easeJobs(v)
 	case Cables:
 		for i := range v.Graph.Links {

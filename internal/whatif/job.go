@@ -35,17 +35,31 @@ func (c Change) easeJobs(v *scenario.Valid) {
 				noCompute(j)
 			}
 		}
+	case Stragglers:
+		for _, j := range v.Plan.Jobs {
+			if j.Entry == c.Entry {
+				j.Slow, j.Jitter = nil, 0
+			}
+		}
 	case Kernels:
 		for i := range v.Plan.Labels {
 			if l := &v.Plan.Labels[i]; !l.Computes {
 				l.Parts = nil
 			}
 		}
+		for i, p := range v.Plan.Programs {
+			free := *p
+			free.Free = true
+			v.Plan.Programs[i] = &free
+		}
 	}
 }
 
 // jobText says what a change does that names several ports, or computations.
 func (c Change) jobText(v *scenario.Valid) string {
+	if c.Kind == Stragglers {
+		return "no rank of " + v.Plan.Entries[c.Entry] + " slow, and no jitter"
+	}
 	if c.Kind == Compute {
 		return "computations of " + v.Plan.Entries[c.Entry] + " take no time"
 	}
@@ -95,6 +109,11 @@ func (l *Lab) jobCandidates(s *Subject) (out []Change) {
 			add(Change{Kind: Entry, Entry: e})
 		}
 	}
+	for _, j := range v.Plan.Jobs {
+		if v.Plan.Entries[j.Entry] == s.Job && (j.Slow != nil || j.Jitter > 0) {
+			add(Change{Kind: Stragglers, Entry: j.Entry})
+		}
+	}
 	crowded := l.crowded(s.Job)
 	for _, h := range crowded[:min(len(crowded), mostPorts)] {
 		add(Change{Kind: Port, Node: h.Node, Port: h.Port})
@@ -122,6 +141,18 @@ func (l *Lab) jobCandidates(s *Subject) (out []Change) {
 	}) {
 		add(Change{Kind: Credits, Node: Everywhere})
 	}
+	l.jobSurroundings(add)
+	for e, name := range v.Plan.Entries {
+		if name == s.Job {
+			add(Change{Kind: Compute, Entry: e})
+		}
+	}
+	return out
+}
+
+// jobSurroundings adds what binds at hosts, failures and settings.
+func (l *Lab) jobSurroundings(add func(Change)) {
+	v := l.Valid
 	for _, c := range l.everywhere() {
 		add(c)
 	}
@@ -145,12 +176,6 @@ func (l *Lab) jobCandidates(s *Subject) (out []Change) {
 	if (l.Run.HashedFlows > 0 || !ownHashes(v)) && v.Wire.Block == 0 {
 		add(Change{Kind: Hash})
 	}
-	for e, name := range v.Plan.Entries {
-		if name == s.Job {
-			add(Change{Kind: Compute, Entry: e})
-		}
-	}
-	return out
 }
 
 // portsAt is the change of several ports at once.
@@ -212,6 +237,14 @@ func (l *Lab) jobNamed(k int) (changes []Change, said string) {
 		return []Change{portsAt(at)}
 	}
 	switch c.Hold {
+	case metrics.HoldOthers:
+		for e, name := range l.Valid.Plan.Entries {
+			if name == c.By[0] {
+				changes = append(changes, Change{Kind: Entry, Entry: e})
+			}
+		}
+	case metrics.HoldSlowRank:
+		changes = []Change{{Kind: Stragglers, Entry: l.Valid.Plan.Jobs[k].Entry}}
 	case metrics.HoldComputing:
 		changes = []Change{{Kind: Compute, Entry: l.Valid.Plan.Jobs[k].Entry}}
 	case metrics.HoldControl:
@@ -221,7 +254,7 @@ func (l *Lab) jobNamed(k int) (changes []Change, said string) {
 	case metrics.HoldPaused:
 		changes = append([]Change{{Kind: Pauses}, {Kind: Credits, Node: Everywhere}}, port()...)
 	case metrics.HoldInside, metrics.HoldCopies:
-		changes = []Change{{Kind: PCIe, Node: Everywhere}}
+		changes = []Change{{Kind: PCIe, Node: Everywhere}, {Kind: Kernels}}
 	case metrics.HoldLaunch:
 		changes = []Change{{Kind: Kernels}}
 	case metrics.HoldProxies:
@@ -230,6 +263,9 @@ func (l *Lab) jobNamed(k int) (changes []Change, said string) {
 		changes = port()
 	case metrics.HoldLine:
 		changes = []Change{{Kind: Lines}}
+	}
+	if c.Slow {
+		changes = append(changes, Change{Kind: Stragglers, Entry: l.Valid.Plan.Jobs[k].Entry})
 	}
 	return changes, c.Text
 }

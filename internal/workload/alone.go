@@ -1,5 +1,7 @@
 package workload
 
+import "slices"
+
 // Alone is a plan of nothing but one message of p, posted at 0, or of a remote procedure call of
 // nothing but the call. It is not finished. number is the message's place in it, and conns are those
 // of p that it has.
@@ -133,5 +135,38 @@ func (p *Plan) Only(entry int) *Plan {
 		c.Last = last
 		one.Collectives = append(one.Collectives, c)
 	}
+	for _, j := range p.Jobs {
+		if j.Entry == entry {
+			one.Jobs = append(one.Jobs, one.takeJob(p, j))
+		}
+	}
 	return one
+}
+
+// takeJob adds the programs of a job of another plan, and returns the job with their numbers here.
+func (p *Plan) takeJob(from *Plan, j *Job) *Job {
+	job := *j
+	if j.Ideal != nil {
+		return &job
+	}
+	to := make(map[int32]int32) // looked up, never iterated
+	job.Calls = slices.Clone(j.Calls)
+	for i := range job.Calls {
+		seats := slices.Clone(j.Calls[i].Seats)
+		for r := range seats {
+			was := seats[r].Program
+			if was < 0 {
+				continue
+			}
+			n, known := to[was]
+			if !known {
+				n = int32(len(p.Programs))
+				to[was] = n
+				p.AddProgram(from.Programs[was])
+			}
+			seats[r].Program = n
+		}
+		job.Calls[i].Seats = seats
+	}
+	return &job
 }

@@ -21,6 +21,11 @@ type Job struct {
 	Steps      int        // how often ranks run their lists, one after the other; at least 1
 	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
 	Peak float64
+	// Slow is by rank how many times as long its computations take, in thousandths; nil: none does. Jitter is the
+	// standard deviation of a factor that each computation takes besides, drawn by rank from a stream of Seed.
+	Slow   []int32
+	Jitter float64
+	Seed   uint64
 	// Ideal, when not nil, stands for the network and NVLink.
 	Ideal *Ideal
 }

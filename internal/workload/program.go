@@ -14,6 +14,8 @@ type Program struct {
 	// Called: an operation of a job starts each iteration of a rank, in place of the clock and of
 	// the end of the one before. Collective is -1 then.
 	Called bool
+	// Free: an experiment in which thread blocks move data as fast as what joins the devices does.
+	Free   bool
 	Blocks int    // thread blocks of a rank's kernel, each of which holds a multiprocessor
 	Launch uint16 // label of the start of a rank's kernel
 	Ranks  []ProgramRank

@@ -66,7 +66,9 @@ func (x *jobBook) record() record.Job {
 	for r := range x.Ranks {
 		out.Times = append(out.Times, x.times(r)...)
 	}
-	if last := len(out.EndPS) - 1; out.EndPS[last] >= 0 {
+	if last := len(out.EndPS) - 1; out.EndPS[last] < 0 {
+		out.Open = x.open()
+	} else {
 		var best *nic.JobEnd
 		for _, h := range x.Hosts {
 			if h == nil {
@@ -78,6 +80,32 @@ func (x *jobBook) record() record.Job {
 		}
 		if best != nil {
 			out.Critical = x.pathOf(best.Path(len(x.Valid.Plan.Labels)), best.At-x.Start)
+		}
+	}
+	return out
+}
+
+// mostOpen is how many operations under way are told.
+const mostOpen = 8
+
+// open are the operations under way at the end of the run, by rank.
+func (x *jobBook) open() (out []record.JobOpen) {
+	for r, runs := range x.runs {
+		list := &x.Lists[x.List[r]]
+		keys := make(map[int]meetingKey)
+		x.each(r, func(run int, _ *workload.JobOp, key meetingKey) { keys[run] = key })
+		for k := range runs {
+			if runs[k].Begin == units.Never || runs[k].End != units.Never {
+				continue
+			}
+			o := record.JobOpen{Rank: r, Step: k / len(list.Ops), Operation: list.Names[list.Ops[k%len(list.Ops)].Name],
+				SincePS: runs[k].Begin, Awaits: -1}
+			if m := x.met[keys[k]]; m != nil && m.last == units.Never {
+				o.Awaits = int(m.rank)
+			}
+			if out = append(out, o); len(out) == mostOpen {
+				return out
+			}
 		}
 	}
 	return out

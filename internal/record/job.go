@@ -20,6 +20,8 @@ type Job struct {
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
 	Calls []JobCall `json:"calls,omitempty"` // what ranks called
+	// Open are operations under way at the end of the run, of the first ranks that have any.
+	Open []JobOpen `json:"open,omitempty"`
 	// Critical is the critical path from the start to the last end; see Collective.Critical.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
 }
@@ -52,6 +54,16 @@ type JobTime struct {
 	Kind   string     `json:"kind"`
 	What   string     `json:"what,omitempty"` // the name of a computation, or a call
 	TimePS units.Time `json:"time_ps"`
+}
+
+// JobOpen is an operation that was under way at the end of the run.
+type JobOpen struct {
+	Rank      int        `json:"rank"`      // that carries it out
+	Step      int        `json:"step"`      // of the job, from 0
+	Operation string     `json:"operation"` // its name
+	SincePS   units.Time `json:"since_ps"`  // when it began
+	// Awaits is the first rank that has not come to it; -1: all have, or it meets none.
+	Awaits int `json:"awaits"`
 }
 
 // JobCall is what ranks call: a collective on a communicator, or a message.

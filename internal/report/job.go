@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/lang"
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -21,6 +22,9 @@ func (t *text) job(i int) {
 	j := &t.r.Jobs[i]
 	t.section()
 	t.prose(stepLine(t.l, j), t.paint.bold)
+	if len(j.Open) > 0 {
+		t.prose(openLine(t.l, j), t.paint.warn)
+	}
 	if c := metrics.JobCauseIn(t.l, t.r, i); c.Text != "" {
 		t.prose(j.Workload+t.l.Of(": ")+c.Text, t.paint.bold)
 	}
@@ -51,6 +55,21 @@ func (t *text) job(i int) {
 	t.table(tab)
 	t.jobCalls(j)
 	t.jobPath(j)
+}
+
+// openLine says what was under way in a job at the end of the run, and what that waits for.
+func openLine(l lang.Language, j *record.Job) string {
+	var all []string
+	for i := range j.Open {
+		o := &j.Open[i]
+		text := l.Sprintf("rank %d is in %s of step %d since %s", o.Rank, o.Operation, o.Step+1,
+			metrics.FormatTime(o.SincePS))
+		if o.Awaits >= 0 {
+			text += l.Sprintf(", to which rank %d has not come", o.Awaits)
+		}
+		all = append(all, text)
+	}
+	return j.Workload + l.Of(": ") + l.Of("not over: ") + strings.Join(all, "; ")
 }
 
 // stepLine is how long the steps of a job took.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -70,5 +71,24 @@ func TestSlowRanks(t *testing.T) {
 	// The largest of four normal draws is 1.029 standard deviations above the mean.
 	if got := float64(end(3, "400")) / 1e9; got < 1.085 || got > 1.12 {
 		t.Errorf("a step takes %.3f ms", got)
+	}
+}
+
+// A job that cannot go on says where its ranks are, and for whom they wait.
+func TestJobOpen(t *testing.T) {
+	const text = "noise: off\ntopology: {hosts: [h0, h1], switches: [s], links: [{between: [h0, s], rate: 100Gbps}, " +
+		"{between: [s, h1], rate: 100Gbps, down_at: 150us}]}\nnic: {timeout: 8, retry: 2}\njobs: [{ranks: [h0, h1], " +
+		"communicators: {dp: {size: 2}}, operations: [{compute: {time: 100us}}, {allreduce: {on: dp, size: 4MB, after: compute}}, " +
+		"{send: {to: 1, size: 1MB, ranks: 0, after: allreduce}}, {recv: {from: 0, size: 1MB, ranks: 1}}]}]\n"
+	r := runOf(t, parsed(t, text, nil))
+	open := r.Jobs[0].Open
+	if r.Stopped != "stalled" || len(open) != 3 {
+		t.Fatalf("stopped by %s: %+v", r.Stopped, open)
+	}
+	for i, want := range []record.JobOpen{{Rank: 0, Operation: "allreduce", SincePS: 100 * units.Microsecond, Awaits: -1},
+		{Rank: 1, Operation: "allreduce", SincePS: 100 * units.Microsecond, Awaits: -1}, {Rank: 1, Operation: "recv", Awaits: 0}} {
+		if open[i] != want {
+			t.Errorf("%+v, want %+v", open[i], want)
+		}
 	}
 }

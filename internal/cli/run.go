@@ -182,7 +182,8 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 		return opt, err
 	}
 	if opt.Level = run.Level(f.level); !opt.Level.Known() || c.Flags().Changed("level") && f.level == "" {
-		return opt, fmt.Errorf("--level %s: there is no such level; one of %s", f.level, strings.Join(run.Levels(), ", "))
+		return opt, fmt.Errorf("--level %s: there is no such level; one of %s", f.level,
+			strings.Join(run.Levels(), ", "))
 	}
 	if opt.Level == run.LevelFlow {
 		if err := checkFlowLevel(c); err != nil {

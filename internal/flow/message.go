@@ -12,6 +12,7 @@ type carrier struct {
 	waiting []int32 // messages at the wire; the first is on its way
 	bytes   float64 // of the first, on the wire
 	gone    units.Bytes
+	taken   units.Time // when the card took up the last of its messages
 }
 
 // begin starts an operation: all that it waits for is over.
@@ -58,11 +59,30 @@ func (s *sim) post(now units.Time, id int32, m *workload.Message) {
 	if c == nil { // its routes end
 		return
 	}
-	if c.before > 0 {
-		s.agenda.add(event{at: now + c.before, kind: evReady, a: id})
+	if at := s.takeUp(c, m, now+c.before); at > now {
+		s.agenda.add(event{at: at, kind: evReady, a: id})
 		return
 	}
 	s.ready(now, id)
+}
+
+// takeUp is when the card takes up the work request of a message: so long after the one before it of the queue
+// pair, and of the port.
+func (s *sim) takeUp(c *carrier, m *workload.Message, at units.Time) units.Time {
+	from, _ := s.plan.Ends(m)
+	ep := s.v.Graph.Endpoints[from]
+	card, last := &s.v.NICs[ep.Node].Card, &s.taken[ep.Node][ep.Port]
+	if card.QPGap == 0 && card.Gap == 0 {
+		return at
+	}
+	if c.taken > 0 {
+		at = max(at, c.taken+card.QPGap)
+	}
+	if *last > 0 {
+		at = max(at, *last+card.Gap)
+	}
+	c.taken, *last = at, at
+	return at
 }
 
 // carrier is that of a message; nil: there is no way to its destination.

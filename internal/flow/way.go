@@ -19,6 +19,7 @@ type ways struct {
 	alone   func(*workload.Message, []units.Bytes) []units.Time
 	ports   [][]int32           // link, from 1, by node and port: from the port to its peer
 	drains  []int32             // likewise of what empties the receive buffer of a host
+	taken   [][]units.Time      // by node and port: when the card last took up a work request
 	insides map[inside]int32    // looked up, never iterated
 	alike   []int               // by node, as ideal.Alike
 	limits  map[likeness]limits // looked up, never iterated
@@ -63,6 +64,7 @@ func newWays(v *scenario.Valid, n *network, alone func(*workload.Message, []unit
 		balanced: balanced(v)}
 	for node := range v.Graph.Nodes {
 		w.ports[node] = make([]int32, len(v.Graph.Nodes[node].Ports))
+		w.taken = append(w.taken, make([]units.Time, len(w.ports[node])))
 	}
 	return w
 }
@@ -105,7 +107,8 @@ func (w *ways) of(c *workload.Conn, conn int, verb workload.Verb, bytes units.By
 	}
 	y.before = v.NICs[src].Host.Post + v.NICs[src].Card.Send
 	if c.Service.Reliable() {
-		y.answer = w.world.AnswerTime(c, back) + v.NICs[dst].Card.Receive + v.NICs[dst].Card.Send + v.NICs[src].Card.Receive
+		peer, own := &v.NICs[dst].Card, &v.NICs[src].Card
+		y.answer = w.world.AnswerTime(c, back) + peer.Receive + peer.Send + own.Receive
 	}
 	y.overhead = units.Bytes(v.WireAt(there[0].Node, there[0].Port).Overhead)
 	n := max(1, (bytes+payload-1)/payload)
@@ -240,7 +243,8 @@ func (w *ways) hash(hops []topology.Hop) uint64 {
 		if next.CutThrough {
 			cut = 1
 		}
-		for _, n := range [...]uint64{uint64(l.RateFrom(w.v.Graph, h.Node)), uint64(l.Delay), uint64(next.Latency), cut} {
+		rate := uint64(l.RateFrom(w.v.Graph, h.Node))
+		for _, n := range [...]uint64{rate, uint64(l.Delay), uint64(next.Latency), cut} {
 			out = rng.Mix64(out, n)
 		}
 	}

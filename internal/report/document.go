@@ -137,8 +137,8 @@ func (d *Document) parts(workers int) []rows.Part {
 
 // aboutPackets reports whether a field says what runs at flow level know nothing of.
 func aboutPackets(name string) bool {
-	return slices.Contains([]string{"answers", "summary", "mechanisms", "sentences", "qps", "ports", "ledger", "fingerprint",
-		"packet_hops"}, name)
+	return slices.Contains([]string{"answers", "summary", "mechanisms", "sentences", "qps", "ports", "ledger",
+		"fingerprint", "packet_hops"}, name)
 }
 
 // jsonField is a field of a struct that stands in its JSON.

@@ -5,6 +5,9 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
+// mostFollowed is how many edges an exchange has at most whose steps are followed as those of other programs are.
+const mostFollowed = 1 << 16
+
 // mostPairs is how many edges of an exchange between all pairs are looked at; of more, those of some rounds
 // stand for all.
 const mostPairs = 1 << 22
@@ -54,18 +57,17 @@ func (s *sim) prepareExchange(x *program) {
 	}
 	x.bytes = max(x.bytes, 1)
 	scale := float64(all) / float64(counted) / x.bytes
-	x.first = s.busiestLane(p)
+	x.whole = s.busiestLane(p)
 	for i := range x.uses {
 		u := &x.uses[i]
 		u.weight *= scale
-		x.first = max(x.first, units.Time(x.bytes*u.weight/s.links[u.link].capacity))
+		x.whole = max(x.whole, units.Time(x.bytes*u.weight/s.links[u.link].capacity))
 	}
-	x.first += s.delays[p.Launch] + longest
+	x.whole += s.delays[p.Launch] + longest
 	if p.Calls != nil {
-		x.first = max(x.first, s.delays[p.Calls[0]])
+		x.whole = max(x.whole, s.delays[p.Calls[0]])
 	}
-	x.whole = x.first
-	x.most = x.bytes / float64(max(x.first, 1))
+	x.most = x.bytes / float64(max(x.whole, 1))
 }
 
 // busiestLane is what the steps of the busiest of the first rank's lanes take.

@@ -76,7 +76,6 @@ const (
 	evLocal                     // it is over
 	evProgram                   // a program begins, by the clock
 	evRankOver                  // a rank is through with an iteration of a program
-	evWhole                     // an iteration of a program is over for all
 	evBegin                     // a rank of a job begins
 	evCompute                   // a computation may be over
 	evPass                      // what takes a rank a time of its own is over
@@ -201,8 +200,6 @@ func (s *sim) happen(e event) {
 		s.launchAll(e.at, e.of)
 	case evRankOver:
 		s.rankOver(e.at, e.of, e.a)
-	case evWhole:
-		s.whole(e.at, e.of)
 	case evBegin:
 		s.stepJob(e.at, e.of, e.a)
 	case evCompute:

@@ -95,7 +95,7 @@ func Level(v *scenario.Valid) *record.Level {
 	}
 	if len(v.Plan.Programs)+len(v.Plan.Locals) > 0 && servers(v) {
 		add("what copies of GPUs and of cards inside a server cost each other not modelled, but for the capacity of " +
-			"links: collectives through NVLink and cards are up to 11 %% off")
+			"links: collectives through NVLink and cards are up to 16 %% off")
 	}
 	return out
 }

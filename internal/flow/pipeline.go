@@ -10,7 +10,6 @@ import (
 // alone is what an iteration of a program takes with nothing else in the network, from its launch on.
 type alone struct {
 	ranks []units.Time // when each rank is through; nil: all at whole
-	first units.Time   // when the first rank is
 	whole units.Time   // when the last one is
 }
 
@@ -67,6 +66,7 @@ func (s *sim) follow(p *workload.Program, edges []pipeEdge) alone {
 	x := &pipeline{sim: s, Program: p, lanes: make([]pipeLane, len(p.Ranks)*p.PerRank), edges: edges}
 	for i := range x.edges {
 		e := &x.edges[i]
+		e.put, e.sent, e.taken, e.done, e.wire, e.taker, e.putter = 0, 0, 0, 0, 0, 0, 0
 		times := make([]units.Time, 4*p.Slots)
 		for k, list := range [...]*[]units.Time{&e.ready, &e.here, &e.left, &e.free} {
 			*list = times[k*p.Slots : (k+1)*p.Slots]
@@ -232,7 +232,7 @@ func (x *pipeline) send(e *pipeEdge, n int32) {
 
 // result is when lanes are through, those that were not followed to the end at their pace.
 func (x *pipeline) result() alone {
-	out := alone{ranks: make([]units.Time, len(x.Ranks)), first: units.Never}
+	out := alone{ranks: make([]units.Time, len(x.Ranks))}
 	for i := range x.lanes {
 		l := &x.lanes[i]
 		if l.steps == 0 {
@@ -247,7 +247,7 @@ func (x *pipeline) result() alone {
 		out.ranks[r] = max(out.ranks[r], at)
 	}
 	for _, at := range out.ranks {
-		out.first, out.whole = min(out.first, at), max(out.whole, at)
+		out.whole = max(out.whole, at)
 	}
 	return out
 }

@@ -105,17 +105,14 @@ func (s *sim) carried(now units.Time, x *program) {
 		return
 	}
 	s.out.Moved += s.movedBy(x)
-	if x.ranks == nil || x.first == x.whole {
-		s.whole(now, x.nr)
-		return
-	}
-	for r, at := range x.ranks {
-		s.agenda.add(event{at: now + at - x.first, kind: evRankOver, of: x.nr, a: int32(r)})
-	}
+	s.whole(now, x.nr)
 }
 
-// movedBy is what an iteration brings over the network, on the wire of first links.
+// movedBy is what an iteration brings over the network.
 func (s *sim) movedBy(x *program) (bytes float64) {
+	if x.Pairs != nil {
+		return float64(x.Bytes) / float64(x.Iterations)
+	}
 	for i := range x.Edges {
 		bytes += float64(x.Edges[i].Bytes)
 	}
@@ -165,33 +162,41 @@ func (s *sim) programsOpen() bool {
 // server; or by following its steps. Programs that are alike take the same.
 func (s *sim) prepare(x *program) {
 	x.made = true
-	if x.Pairs != nil {
+	if x.PairEdges > mostFollowed {
 		s.prepareExchange(x)
 		return
 	}
 	edges, local := s.edgesOf(x.Program)
+	s.combine(x, edges)
 	key := s.likeness(x.Program, edges)
 	times, known := s.known[key]
 	if !known {
 		if local {
 			t := s.opt.Inside(x.Program)
-			times = alone{first: t, whole: t}
+			times = alone{whole: t}
 		} else {
-			s.rates(edges, takesTurns(x.Program))
-			times = s.follow(x.Program, edges)
+			times = s.times(x, edges)
 		}
 		s.known[key] = times
 	}
+	if p := x.Program; p.Calls != nil {
+		calls := s.delays[p.Calls[0]]
+		times.whole, times.ranks = max(times.whole, calls), nil
+	}
 	x.alone = times
-	s.combine(x, edges)
+	s.pacing(x, edges)
 }
 
 // edgesOf are the edges of a program with their ways, and whether all are inside one server.
 func (s *sim) edgesOf(p *workload.Program) (edges []pipeEdge, local bool) {
-	edges, local = make([]pipeEdge, len(p.Edges)), true
-	for i := range p.Edges {
+	edges, local = make([]pipeEdge, max(len(p.Edges), p.PairEdges)), true
+	for i := range edges {
 		e := &edges[i]
-		e.edge = p.Edges[i]
+		if p.Pairs != nil {
+			p.Pairs.Edge(int32(i), &e.edge)
+		} else {
+			e.edge = p.Edges[i]
+		}
 		if e.edge.Local {
 			from, to := &p.Ranks[e.edge.From], &p.Ranks[e.edge.To]
 			if e.host, e.from, e.to = from.Host, from.Device, to.Device; e.edge.Next != workload.NoDevice {
@@ -200,23 +205,40 @@ func (s *sim) edgesOf(p *workload.Program) (edges []pipeEdge, local bool) {
 			continue
 		}
 		local = false
-		conn := &s.plan.Conns[e.edge.Conn]
-		e.way = s.of(conn, int(e.edge.Conn), p.Verb, e.edge.Most)
+		e.way = s.wayOf(p, e.edge.Conn, false, p.Verb, e.edge.Most)
 		if e.way == nil {
 			continue
 		}
+		if p.Pairs != nil {
+			for k := range e.edge.Units {
+				_, _, bytes := p.Rule.Unit(int32(i), k)
+				e.edge.Bytes += bytes
+			}
+		}
 		e.before, e.answer = e.way.before, e.way.answer
 		e.late = max(0, s.latency(e.way, &workload.Message{Verb: p.Verb, Bytes: e.edge.Most}, 0)-e.before-e.answer)
-		if e.edge.Back >= 0 {
-			back := s.of(&s.plan.Conns[e.edge.Back], int(e.edge.Back), p.SlotVerb, p.SlotBytes)
-			if back != nil {
-				m := workload.Message{Verb: p.SlotVerb, Bytes: p.SlotBytes}
-				e.news = s.labelOf(e.edge.Clear) + units.Time(float64(back.wire(p.SlotBytes))/back.fast) +
-					s.latency(back, &m, 0) - back.answer
-			}
+		if e.edge.Back < 0 {
+			continue
+		}
+		if back := s.wayOf(p, e.edge.Back, true, p.SlotVerb, p.SlotBytes); back != nil {
+			m := workload.Message{Verb: p.SlotVerb, Bytes: p.SlotBytes}
+			e.news = s.labelOf(e.edge.Clear) + units.Time(float64(back.wire(p.SlotBytes))/back.fast) +
+				s.latency(back, &m, 0) - back.answer
 		}
 	}
 	return edges, local
+}
+
+// wayOf is the way of a connection of a program, of the plan's or of those that its pairs make. Those of the news
+// of slots are like those of data in what they take alone, but for their end in the memory of hosts.
+func (s *sim) wayOf(p *workload.Program, n int32, news bool, verb workload.Verb, bytes units.Bytes) *way {
+	if p.Pairs == nil {
+		return s.of(&s.plan.Conns[n], int(n), verb, bytes)
+	}
+	_, _, from, to := p.Pairs.Carrier(n)
+	conn := p.Pairs.Conn(from, to, news)
+	conn.SrcPort = p.Pairs.Port(n)
+	return s.of(&conn, p.Conn+int(from), verb, bytes)
 }
 
 // labelOf is what an operation with a label takes.
@@ -227,43 +249,72 @@ func (s *sim) labelOf(label uint16) units.Time {
 	return s.delays[label]
 }
 
-// takesTurns reports whether lanes put units now on one edge and now on another, as those do that exchange
-// data with all others: their edges are not busy all at once.
-func takesTurns(p *workload.Program) bool {
-	var step workload.ProgramStep
-	for lane := range int32(p.PerRank) {
-		first := int32(-1)
-		for k := range min(p.Rule.Steps(lane), leastSteps) {
-			p.Rule.Step(lane, k, &step)
-			switch {
-			case len(step.Puts) != 1:
-			case first < 0:
-				first = step.Puts[0]
-			case step.Puts[0] != first:
-				return true
-			}
+// times is what an iteration takes alone. How long a unit is on its way depends on how much of the time others are
+// on the same links, and that on how long it all takes: it begins with all edges busy all the time, and is worked
+// out again with the share of time in which the busiest link then has something to do. Reiser and Lavenberg, Mean-Value
+// Analysis of Closed Multichain Queuing Networks, JACM 1980, has waits follow from loads in this way.
+func (s *sim) times(x *program, edges []pipeEdge) (out alone) {
+	busy := s.busiest(x)
+	all, single := s.rates(edges), make([]float64, len(edges))
+	for i := range edges {
+		e := &edges[i]
+		switch {
+		case e.way != nil:
+			single[i] = e.way.fast
+		case e.edge.Local:
+			single[i] = s.copyRate(e)
 		}
 	}
-	return false
+	load := 1.0
+	for range rounds {
+		for i := range edges {
+			if single[i] > 0 {
+				edges[i].rate = 1 / (1/single[i] + load*(1/all[i]-1/single[i]))
+			}
+		}
+		out = s.follow(x.Program, edges)
+		load = min(1, float64(busy)/float64(max(out.whole, 1)))
+	}
+	return out
 }
 
-// rates gives edges the rates that they have while all of them are busy, or each while no other is.
-func (s *sim) rates(edges []pipeEdge, singly bool) {
+// rounds is how often times are worked out: the first is too long, the next too short, and so on.
+const rounds = 3
+
+// busiest is how long the busiest link has something to do.
+func (s *sim) busiest(x *program) (t units.Time) {
+	for _, u := range x.uses {
+		t = max(t, units.Time(x.bytes*u.weight/s.links[u.link].capacity))
+	}
+	return t
+}
+
+// copyRate is that of a local edge alone.
+func (s *sim) copyRate(e *pipeEdge) float64 {
+	var uses []use
+	uses, e.late = s.copies(nil, e.host, e.from, e.to, 1)
+	rate := 1e9
+	for _, u := range merged(uses) {
+		rate = min(rate, s.links[u.link].capacity/u.weight)
+	}
+	return rate
+}
+
+// rates are those that edges have while all of them are busy.
+func (s *sim) rates(edges []pipeEdge) []float64 {
 	n := network{links: slices.Clone(s.links)}
 	for i := range n.links {
 		n.links[i].active = nil
 	}
-	flows := make([]flow, len(edges))
+	flows, out := make([]flow, len(edges)), make([]float64, len(edges))
 	for i := range edges {
 		e, f := &edges[i], &flows[i]
 		switch {
 		case e.way != nil:
-			if f.uses, f.most = slices.Clone(e.way.uses), e.way.most; singly {
-				f.uses = nil
-			}
+			f.uses, f.most = slices.Clone(e.way.uses), e.way.most
 		case e.edge.Local:
 			f.most = 1e9
-			f.uses, e.late = s.copies(nil, e.host, e.from, e.to, 1)
+			f.uses, _ = s.copies(nil, e.host, e.from, e.to, 1)
 			f.uses = merged(f.uses)
 		default:
 			continue
@@ -275,8 +326,9 @@ func (s *sim) rates(edges []pipeEdge, singly bool) {
 	}
 	n.settle(0)
 	for i := range edges {
-		edges[i].rate = flows[i].rate
+		out[i] = flows[i].rate
 	}
+	return out
 }
 
 // combine makes one flow of those of all edges. Its bytes are those of the busiest edge.
@@ -304,15 +356,20 @@ func (s *sim) combine(x *program, edges []pipeEdge) {
 			x.uses[k].weight += share * u.weight
 		}
 	}
-	for i := range x.uses {
-		u := &x.uses[i]
-		if least := units.Time(x.bytes * u.weight / s.links[u.link].capacity); least > x.first {
-			x.whole, x.first = x.whole-x.first+least, least
+}
+
+// pacing has the flow of a program take as long as that takes alone, or its busiest link if that is longer.
+func (s *sim) pacing(x *program, edges []pipeEdge) {
+	fill := s.delays[x.Launch] // before and after the busiest link has something to do
+	for i := range edges {
+		if e := &edges[i]; e.way != nil {
+			fill += e.before + e.late
+			break
 		}
 	}
-	span := x.first
-	if x.pair.is {
-		span = x.whole
+	span := x.whole
+	if busy := s.busiest(x); busy > 0 {
+		span = max(span, fill+busy)
 	}
 	x.most = x.bytes / float64(max(span, 1))
 	x.pair.buffer = x.bytes

@@ -273,7 +273,7 @@ func (t *text) answers() {
 		if !a.Happened {
 			who := t.l.Of("nobody: ") + a.Why
 			if a.Question == catalog.FedBack { // what tells, not who: a link may do it by itself
-				who = t.l.Of("none (") + a.Why + ")"
+				who = t.l.Of("none (") + a.Why + t.l.Of(")")
 			}
 			tab.addNote(who, word)
 			for _, note := range t.namedHosts(a.Inside, t.l.Of("links and cores")) {

@@ -83,7 +83,7 @@ func (t *text) collectives() {
 			t.sums(c)
 			continue
 		}
-		if figures[i].Done > 0 {
+		if figures[i].Done > 0 && !t.r.Flows() {
 			held, ok := metrics.CollectiveCause(t.l, t.r, i)
 			t.prose(name+t.l.Of(": ")+held.Sentence(t.l, ok), plain)
 		}

@@ -273,5 +273,10 @@ func triggerGroups(p *workload.Plan, g *topology.Graph) [][]int {
 		join(m.SendDone, from)
 		join(m.RecvDone, to)
 	}
+	for i := range p.Triggers { // a relay stands before what it activates
+		for _, other := range p.Triggers[i].Then {
+			groups[i] = append(groups[i], groups[other-1]...)
+		}
+	}
 	return groups
 }

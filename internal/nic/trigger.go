@@ -130,6 +130,9 @@ func (t *Triggers) activate(now units.Time, id int) {
 		s := &t.starts[m]
 		s.host.trigger(now, s.post)
 	}
+	for _, other := range t.list[id-1].Then {
+		t.activate(now, other)
+	}
 }
 
 // completed starts what waits for message id to complete at its requester, here.

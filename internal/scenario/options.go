@@ -73,7 +73,7 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 		timeKey("every", &e.Every, "Time from post to post.").otherwise("0").also(ofCalls),
 		numberKey("depth", &e.Depth, 1, workload.MaxMessages, "A closed loop: so many messages of a queue pair are underway "+
 			"at most, and the next is posted when one is complete.").otherwise("all that are due").check(func(o object) {
-			for _, key := range []string{"every", "trigger"} {
+			for _, key := range []string{"every", "trigger", "after"} {
 				if o.has(key) {
 					o.fail("depth", "posts a message when one is complete, and %s says when as well; keep one", key)
 				}
@@ -98,6 +98,7 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 		}, "Pinned route, `[h0, leaf1, spine2, leaf3, h9]`, both ways.").otherwise("ECMP").also(perFlow | ofCalls),
 		numberKey("src_port", &e.SrcPort, 1, 65535, "UDP source port, which ECMP hashes; counted up over `qps`.").otherwise("by the connection's number").also(perFlow | ofCalls),
 		numberKey("dst_port", &e.DstPort, 0, 65535, "UDP destination port, only shown in files for other programs.").otherwise("4791").also(perFlow | ofCalls),
+		r.afterKey(e),
 		r.triggerKey("trigger", &e.Trigger, "Name of the trigger that starts the message, in place of `start`.").also(perFlow),
 		r.triggerKey("send_done", &e.SendDone, "Trigger activated when the message completes at the sender, however it ends.").also(perFlow),
 		r.triggerKey("recv_done", &e.RecvDone, "Trigger activated when the receiver has the message's last byte.").also(perFlow),

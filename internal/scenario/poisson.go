@@ -23,7 +23,7 @@ type arrivals struct {
 func (r *resolver) arrivalKeys(a *arrivals) []key {
 	options := r.optionKeys(&a.entryOptions)
 	options = slices.DeleteFunc(options, func(k key) bool {
-		return slices.Contains([]string{"count", "every", "split", "trigger", "depth", "think"}, k.name)
+		return slices.Contains([]string{"count", "every", "split", "trigger", "after", "depth", "think"}, k.name)
 	})
 	for _, own := range [][2]string{
 		{"size", "Bytes of all messages, in place of `sizes`."},

@@ -64,10 +64,12 @@ type resolver struct {
 	downAt map[units.Time]pos // where the first down_at of that time stands; looked up, never iterated
 
 	nccl        ncclSettings
-	hostPath    hostPath           // the key gpudirect: over what servers say
-	taken       map[jobSite]string // by what job; looked up
-	places      []place            // other than endpoints, in the order of their numbers
-	placeNumber map[place]int      // looked up, never iterated
+	hostPath    hostPath              // the key gpudirect: over what servers say
+	taken       map[jobSite]string    // by what job; looked up
+	waits       []wait                // by number of their trigger, behind those of the scenario
+	spans       map[string]seriesSpan // by the name of an entry; looked up
+	places      []place               // other than endpoints, in the order of their numbers
+	placeNumber map[place]int         // looked up, never iterated
 
 	bareHosts []int // hosts of several ports that the workload names without a port
 

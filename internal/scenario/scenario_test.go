@@ -431,7 +431,7 @@ func TestTraceFile(t *testing.T) {
 	cases := []struct{ csv, want string }{
 		{"from,to,size,start\nh0,h2, 3KB ,5us\n\nh1,h3,4KB,0us\n", "no error"},
 		{"", "f.csv:1:1: the trace is empty; begin with the header from,to,size,start and give a row per flow"},
-		{"from,to,bytes\nh0,h1,1KB\n", `f.csv:1:9: the header names a column "bytes"; name from, to, enabled, size, start, class, dscp, src_port, dst_port, trigger, send_done, recv_done`},
+		{"from,to,bytes\nh0,h1,1KB\n", `f.csv:1:9: the header names a column "bytes"; name from, to, enabled, size, start, class, dscp, src_port, dst_port, after, trigger, send_done, recv_done`},
 		{"from,to,size\nh0,h1\n", "f.csv:2:1: 2 cells where the header has 3 columns (from,to,size); give one each"},
 		{"from,to,size\nh0,h1,1\n", `f.csv:2:7: workload[1].flows.rows[0].size: "1" has no unit; a size ends in one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB`},
 		{"from,to,size\nh0,spine1,1KB\n", "f.csv:2:4: workload[1].flows.rows[0].to: spine1 is a switch; name a host"},

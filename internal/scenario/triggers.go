@@ -63,9 +63,14 @@ func (r *resolver) triggerKey(name string, number *int, text string) key {
 // checkTrigger refuses a trigger beside a time: both would start the message.
 func checkTrigger(o object) {
 	for _, key := range []string{"start", "every"} {
-		if o.has("trigger") && o.has(key) {
-			o.fail("trigger", "starts what %s gives a time to; keep one", key)
+		for _, by := range []string{"trigger", "after"} {
+			if o.has(by) && o.has(key) {
+				o.fail(by, "starts what %s gives a time to; keep one", key)
+			}
 		}
+	}
+	if o.has("trigger") && o.has("after") {
+		o.fail("trigger", "starts what waits for after as well; keep one")
 	}
 }
 
@@ -98,4 +103,5 @@ func (r *resolver) addTriggers() {
 	for _, t := range r.triggers {
 		r.v.Plan.AddTrigger(t.name, t.kind, t.count)
 	}
+	r.addWaits()
 }

@@ -91,6 +91,9 @@ func (r *resolver) readWorkload(n, jobs *node) {
 		r.v.Plan.Silence(r.without.Messages)
 	}
 	r.addTriggers()
+	if r.d.err != nil {
+		return
+	}
 	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
 		at := n.Pos
 		var e *workload.EntryError
@@ -117,7 +120,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	}
 	kind := o.n.Fields[0].Key
 	p := o.object(kind, find(r.entryKeys, kind).keys())
-	mark := r.v.Plan.Mark()
+	mark, first := r.v.Plan.Mark(), len(r.v.Plan.Series)
 	switch kind {
 	case "rpc":
 		r.readCalls(p)
@@ -130,6 +133,9 @@ func (r *resolver) readEntry(item *node, i int) {
 	}
 	if r.d.err == nil && (kind != "flows" && p.text("enabled") == "false" || slices.Contains(r.without.Entries, i)) {
 		r.v.Plan.Drop(mark)
+	}
+	if kind != "collective" && r.d.err == nil {
+		r.noteSeries(len(r.v.Plan.Entries)-1, first)
 	}
 }
 

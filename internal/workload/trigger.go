@@ -30,6 +30,11 @@ type Trigger struct {
 	Kind  TriggerKind
 	Count int // Barrier: activations needed, at least 1
 
+	// Then are triggers, by their numbers from 1, that each activation of this one activates as well.
+	Then []int
+	// Waits: its messages wait for all of what it is called by.
+	Waits bool
+
 	Targets []int // numbers of messages, in order; filled in by Finish
 }
 
@@ -103,6 +108,10 @@ func (p *Plan) checkStarts() error {
 			return p.fail(p.Locals[i-p.total].Entry, "operations wait for each other in a circle")
 		case p.At(i).Awaits:
 			return p.fail(p.Conns[p.At(i).Conn].Entry, "operations wait for each other in a circle")
+		case p.Triggers[p.At(i).Trigger-1].Waits:
+			m := p.At(i)
+			return p.fail(p.Conns[m.Conn].Entry, "after: %s: they wait for each other in a circle",
+				p.Triggers[m.Trigger-1].Name)
 		default:
 			m := p.At(i)
 			t := &p.Triggers[m.Trigger-1]
@@ -156,10 +165,19 @@ func (s *starter) end(i int) {
 		return
 	}
 	m := s.plan.At(i)
-	for _, id := range [...]int{m.SendDone, m.RecvDone} {
-		if id > 0 {
-			s.fired[id-1]++
-			s.todo = append(s.todo, s.plan.Triggers[id-1].Starts(s.fired[id-1])...)
-		}
+	s.fire(m.SendDone)
+	s.fire(m.RecvDone)
+}
+
+// fire activates a trigger; 0: none.
+func (s *starter) fire(id int) {
+	if id == 0 {
+		return
+	}
+	s.fired[id-1]++
+	t := &s.plan.Triggers[id-1]
+	s.todo = append(s.todo, t.Starts(s.fired[id-1])...)
+	for _, other := range t.Then {
+		s.fire(other)
 	}
 }

@@ -146,7 +146,7 @@ func (r *ringRule) Turns(to []int32) (why string) {
 		for rank := range r.Ranks {
 			p, q := c.position[rank], c.position[to[rank]]
 			if to[c.ranks[(int(p)+1)%n]] != int32(c.ranks[(int(q)+1)%n]) {
-				return "a channel passes servers in another order"
+				return workload.OtherOrder
 			}
 			d, known := places[r.Ranks[rank].Host]
 			if known && d != q-p {

@@ -13,9 +13,11 @@ package fold
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Fold says which servers of a run stand for others.
@@ -59,8 +61,12 @@ type refusal string
 
 // Find returns how the servers of a scenario fold, or in a sentence why they do not.
 func Find(v *scenario.Valid) (f *Fold, why string) {
-	for places := 1; places <= 2 && f == nil; places++ {
-		f, why = find(v, places)
+	f, why = find(v, 1)
+	if f == nil {
+		var again string
+		if f, again = find(v, 2); f != nil || strings.HasSuffix(why, workload.OtherOrder) {
+			return f, again
+		}
 	}
 	return f, why
 }

@@ -85,7 +85,7 @@ func foldable(r *rand.Rand) string {
 	}
 	if r.IntN(4) == 0 {
 		stages := 1
-		if servers%2 == 0 && r.IntN(2) == 0 {
+		if servers == 4 && r.IntN(2) == 0 {
 			stages = 2
 		}
 		fmt.Fprintf(&b, "jobs:\n  - name: step\n    ranks: gpus\n    model: {layers: 2, hidden: 512, heads: 8, "+

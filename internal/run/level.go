@@ -81,7 +81,7 @@ func (o *Options) level(w *build.World, why string) *record.Level {
 		if n > w.Fold.Images {
 			stand = fmt.Sprintf("%d servers stand", n/w.Fold.Images)
 		}
-		return &record.Level{Name: name, Note: fmt.Sprintf("%s for %d, which do the same at the same times; the result is "+
+		return &record.Level{Name: name, Note: fmt.Sprintf("%s for all %d, which do the same at the same times; the result is "+
 			"that of all of them", stand, n)}
 	case o.Level == "" && len(p.Programs) == 0:
 		return nil

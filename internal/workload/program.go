@@ -135,6 +135,9 @@ type ProgramRule interface {
 	Unit(edge int32, k int) (order uint64, put int, wire units.Bytes)
 }
 
+// OtherOrder is what ProgramTurns says of rings that are not what they are turned to.
+const OtherOrder = "a channel passes servers in another order"
+
 // ProgramTurns is a ProgramRule that can tell whether its ranks do the same.
 type ProgramTurns interface {
 	// Turns says why rank to[r] does not do step by step what rank r does, with as many bytes, over the edges

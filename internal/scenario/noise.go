@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -49,7 +50,7 @@ func (r *resolver) noiseKey() key {
 		limited(timeKey("host", &s.Host, "An interrupt or a wakeup reaches an idle core up to this late: uniform from 0; hosts that poll or cost nothing have none."), "2us").unless(r.nobodyWakes),
 		eitherKey("arbitration", &s.Arbitration, "arrival", "random", "Of the frames that find no room in a lossy queue until the next frame leaves it, a random one gets "+
 			"the room; `arrival`: they are dropped as they come.").unless(r.noEthernet).unless(r.losslessOnly),
-	}, "What varies at random in real networks: `off` for closed forms. See the [model](../models/noise.md).").
+	}, "What varies at random in real networks: `off` for closed forms, and by default where `jobs` with `model` or `file` are all that runs; `{}` stands for the defaults below. See the [model](../models/noise.md).").
 		or("off", func() { s.Noise = Noise{} }).in(&s.obj)
 }
 
@@ -57,6 +58,10 @@ func (r *resolver) noiseKey() key {
 // Ethernet; on InfiniBand, and where credits leave nothing to arbitrate, it has none.
 func (r *resolver) readNoise(o object) {
 	s := &r.noise
+	r.trains = !o.has("noise") && trains(o)
+	if r.trains {
+		s.Noise = Noise{}
+	}
 	o.read([]key{r.noiseKey()})
 	r.v.BesideNoise = s.Noise
 	if r.stack().Credits {
@@ -66,6 +71,13 @@ func (r *resolver) readNoise(o object) {
 		s.Arbitration = false
 	}
 	r.v.Noise = s.Noise
+}
+
+// trains reports whether steps of training, of a model or of files, are all that runs.
+func trains(o object) bool {
+	jobs := o.list("jobs")
+	return len(jobs) > 0 && !o.has("workload") &&
+		!slices.ContainsFunc(jobs, func(job *node) bool { return job.Get("model") == nil && job.Get("file") == nil })
 }
 
 // nobodyWakes is the reason where no host waits for interrupts or wakeups.
@@ -98,7 +110,11 @@ func (r *resolver) losslessOnly() string {
 func (r *resolver) noiseNotes() {
 	n, o := &r.v.Noise, r.noise.obj
 	if *n == (Noise{}) {
-		r.note("noise", "off", fromScenario)
+		from := fromScenario
+		if r.trains {
+			from = "steps of training alone: servers that do the same can stand for each other; noise: {} varies times"
+		}
+		r.note("noise", "off", from)
 		return
 	}
 	pipeline := fromTester

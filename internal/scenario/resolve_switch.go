@@ -54,6 +54,7 @@ type resolver struct {
 	iwarp         iwarpSettings
 	failover      failoverSettings
 	noise         noiseSettings
+	trains        bool             // steps of training are all that runs, and noise is not given
 	balancing     fabric.Balancing // the key routing; nil: ecmp
 	routingKeys   object           // likewise
 	upDown        bool             // the key paths

@@ -230,14 +230,16 @@ func verdict(d *diagnose.Diagnosis) (text string, checks []string) {
 	}
 	for i := range named[0].Like {
 		other := &named[0].Like[i]
-		text += fmt.Sprintf(" This log could not tell it from %s; %s would.", other.Name, apart(&named[0].Fault, other))
+		text += fmt.Sprintf(" This log cannot tell %s from %s; %s can.", named[0].Name, other.Name,
+			apart(d, &named[0].Fault, other))
 	}
 	if named[0].Misfit > poor {
 		text += " It fits best, and yet not well: there may be another fault, or the scenario is not the machine's."
 	}
 	for i := range named[1:] {
 		other := &named[i+1]
-		text += fmt.Sprintf(" It fits like %s; %s would tell them apart.", other.Names(), apart(&named[0].Fault, &other.Fault))
+		text += fmt.Sprintf(" Nearly as good a fit is %s; %s can tell them apart.", other.Names(),
+			apart(d, &named[0].Fault, &other.Fault))
 	}
 	for _, f := range named {
 		for _, fault := range append([]diagnose.Fault{f.Fault}, f.Like...) {
@@ -251,10 +253,11 @@ func verdict(d *diagnose.Diagnosis) (text string, checks []string) {
 	return text, checks
 }
 
-// apart is what tells two faults apart: a size, if any does by a tenth, and what to check.
-func apart(a, b *diagnose.Fault) string {
-	if at := diagnose.Apart(a, b); at.By > 0.1 {
-		return fmt.Sprintf("a size of %.0f B, %.1f us and %.1f, or what to check,", at.Bytes, a.Curve.At(at.Bytes), b.Curve.At(at.Bytes))
+// apart is what tells two faults apart: a size that the log lacks, if any does by a tenth, and what to check.
+func apart(d *diagnose.Diagnosis, a, b *diagnose.Fault) string {
+	if at := diagnose.Apart(a, b); at.By > 0.1 && !slices.Contains(d.Sizes, at.Bytes) {
+		return fmt.Sprintf("a test of %.0f B (%.1f us against %.1f us) or the checks below", at.Bytes, a.Curve.At(at.Bytes),
+			b.Curve.At(at.Bytes))
 	}
-	return "what to check"
+	return "the checks below"
 }

@@ -141,7 +141,9 @@ func adviceBlocks(a *advise.Advice) []adviceBlock {
 	if best := a.Best(); best != nil && len(best.Watch) > 0 {
 		out = append(out, adviceBlock{head: "What to watch in production, on " + best.Full(),
 			text: []string{"Counts per millisecond of load, watermarks in bytes, at the box or port that has most. The " +
-				"alarm is above the most of all seeds by as much as seeds differ, or a tenth; of what stood still, any count is news."},
+				"alarm stands above the most that any seed saw: by a tenth, or by as much as seeds differ where that is more. A time " +
+				"of pauses cannot pass 1,000 us in a millisecond, so that its alarm is at most halfway there. Where nothing was " +
+				"counted, any count is an alarm."},
 			table: watchTable(best.Watch)})
 	}
 	return out

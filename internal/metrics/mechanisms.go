@@ -191,6 +191,12 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 	for i := range x.r.Ports {
 		marked += x.r.Ports[i].Marked
 	}
+	reason := func() string { // the same for all, so that a queue pair has no closure of its own
+		if marked == 0 {
+			return x.l.Of("no packet was marked")
+		}
+		return x.l.Sprintf("%s marked, but none that reached this queue pair", plural(x.l, marked, "packet"))
+	}
 	return x.onQPsOf(l, l.Vocabulary().Tell, func(q *record.QP, place *Place) bool {
 		if cnp := x.actOf(catalog.CNPSent, q); l.Vocabulary().Tell != catalog.CNPSent && cnp.Count > 0 { // BECN comes on CNPs as well
 			place.Count, place.FirstPS = place.Count+cnp.Count, cnp.First
@@ -198,12 +204,7 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 		if flag := x.actOf(catalog.CEOnAck, q); flag.Count > 0 {
 			place.Count, place.FirstPS = flag.Count, flag.First
 		}
-		place.reason = func() string {
-			if marked == 0 {
-				return x.l.Of("no packet was marked")
-			}
-			return x.l.Sprintf("%s marked, but none that reached this queue pair", plural(x.l, marked, "packet"))
-		}
+		place.reason = reason
 		return q.Limits.CNP && x.takes(q)
 	})
 }
@@ -495,14 +496,15 @@ func (x *index) gapPlaces() *places {
 	for i := range x.r.Ports {
 		dropped += x.r.Ports[i].Dropped
 	}
-	return x.onQPs(catalog.SequenceGap, func(q *record.QP, place *Place) bool {
-		place.reason = func() string {
-			if dropped == 0 {
-				return x.l.Of("nothing was lost")
-			}
-			return plural(x.l, dropped, "frame") + x.l.Of(" were dropped, none of them followed by a later packet of this "+
-				"queue pair")
+	reason := func() string { // the same for all, so that a queue pair has no closure of its own
+		if dropped == 0 {
+			return x.l.Of("nothing was lost")
 		}
+		return plural(x.l, dropped, "frame") + x.l.Of(" were dropped, none of them followed by a later packet of this "+
+			"queue pair")
+	}
+	return x.onQPs(catalog.SequenceGap, func(q *record.QP, place *Place) bool {
+		place.reason = reason
 		return x.takes(q) && q.Is(catalog.Orders)
 	})
 }

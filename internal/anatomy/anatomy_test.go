@@ -75,6 +75,9 @@ func check(t *testing.T, p Packet, frame []byte) {
 		if err != nil || p.Stack == "rocev2" && f.Kind == wire.FrameOther {
 			t.Errorf("%s %s: %v", p.Stack, p.Operation, err)
 		}
+		if (p.Stack == "tcp" || p.Stack == "iwarp") && f.IPv4.ECN|f.IPv6.ECN != 0 {
+			t.Errorf("%s %s is ECN-capable, which the stack is not", p.Stack, p.Operation)
+		}
 		if p.Stack == "iwarp" {
 			checkFPDU(t, &p)
 		}
@@ -138,6 +141,7 @@ func TestRouting(t *testing.T) {
 		{"infiniband", "send", Options{GRH: true}, "The GRH lets it cross InfiniBand routers"},
 		{"tcp", "data", Options{}, "IPv4 lets it cross routers"},
 		{"iwarp", "write", Options{IPv6: true}, "IPv6 lets it cross routers"},
+		{"iwarp", "write", Options{}, "Its ECN field is 0, as the stack iwarp has ECN off"},
 		{"rocev2", "pfc", Options{}, "no router and no switch"},
 	} {
 		p, _, err := Sample(c.stack, c.op, c.o)

@@ -150,7 +150,8 @@ func routing(stack, op string, o Options) string {
 			"mark it by ECN and spread flows by the UDP source port. The destination port 4791 tells the card that RoCEv2 is inside."
 	case stack == "tcp", stack == "iwarp":
 		return ip + " lets it cross routers: they look at the addresses, take one from the time to live, " +
-			"mark it by ECN and spread flows by the ports."
+			"and spread flows by the ports. Its ECN field is 0, as the stack " + stack + " has ECN off: a switch that is to " +
+			"mark it drops it. With ECN on new data have ECT(0) (RFC 3168), with DCTCP all that follows the first SYN."
 	case o.GRH:
 		return "The GRH lets it cross InfiniBand routers: they look at the GIDs, take one from the hop limit, " +
 			"and write an LRH and a VCRC for the next subnet."
@@ -320,11 +321,11 @@ func (s sample) segment(answer bool, h *wire.TCP, data []byte) []byte {
 	var b []byte
 	if s.IPv6 {
 		b = s.link(nil, src, dst, wire.TypeIPv6)
-		ip := wire.IPv6{ECN: 2, PayloadLen: uint16(n), NextHeader: wire.ProtocolTCP, HopLimit: 64, Src: v6[0], Dst: v6[1]}
+		ip := wire.IPv6{PayloadLen: uint16(n), NextHeader: wire.ProtocolTCP, HopLimit: 64, Src: v6[0], Dst: v6[1]}
 		b = ip.Append(b)
 	} else {
 		b = s.link(nil, src, dst, wire.TypeIPv4)
-		ip := wire.IPv4{ECN: 2, TotalLen: uint16(wire.IPv4Len + n), DF: true, TTL: 64, Protocol: wire.ProtocolTCP,
+		ip := wire.IPv4{TotalLen: uint16(wire.IPv4Len + n), DF: true, TTL: 64, Protocol: wire.ProtocolTCP,
 			Src: v4[0], Dst: v4[1]}
 		ip.Checksum = ip.HeaderChecksum()
 		b = ip.Append(b)

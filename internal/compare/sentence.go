@@ -236,7 +236,11 @@ func (t *story) windowCuts() string {
 		if g.Count == 0 {
 			continue
 		}
-		after = append(after, t.l.Sprintf("%s after %s", times(t.l, g.Count), t.l.Of(m.Cause())))
+		why := m.Cause()
+		if g.Count == 1 {
+			why = oneCause(m)
+		}
+		after = append(after, t.l.Sprintf("%s after %s", times(t.l, g.Count), t.l.Of(why)))
 		for _, n := range g.nodes {
 			if !slices.Contains(all.nodes, n) {
 				all.nodes = append(all.nodes, n)
@@ -251,6 +255,17 @@ func (t *story) windowCuts() string {
 	default:
 		return t.l.Sprintf("%s senders cut windows %s", metrics.FormatCount(int64(n)), listed(t.l, after))
 	}
+}
+
+// oneCause is what a window was cut for that was cut once.
+func oneCause(m catalog.Mechanism) string {
+	switch m {
+	case catalog.CutLoss:
+		return "a loss"
+	case catalog.CutRTO:
+		return "a timeout"
+	}
+	return m.Cause()
 }
 
 // listed joins words by commas, the last by and.

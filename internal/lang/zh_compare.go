@@ -28,6 +28,7 @@ var chineseCompare = map[string]string{
 	" from ":                         "，自 ",
 	", at ":                          "，于 ",
 	"once":                           " 1 次",
+	"a loss":                         "丢包",
 	"twice":                          " 2 次",
 	" times":                         " 次",
 	" marked ":                       "标记了 ",

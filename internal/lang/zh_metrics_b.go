@@ -425,7 +425,8 @@ var chineseCausesB = map[string]string{
 		"缺报文的一方无法告知发送方，因为以下服务没有确认：",
 	"nobody had to be told: who missed a response sent the request again itself": "" +
 		"不需要通知任何人：缺响应的一方自己重新请求",
-	"no packet was marked and no responder missed a PSN": "没有报文被标记，也没有响应方发现 PSN 缺失",
+	"no packet was marked and no responder missed a PSN":    "没有报文被标记，也没有响应方发现 PSN 缺失",
+	"no packet was marked and no receiver missed a segment": "没有报文被标记，也没有接收方发现报文段缺失",
 	"no sender took anything for lost, and no ECN-Echo came that asked for it": "" +
 		"没有发送方判定丢包，也没有要求降速的 ECN-Echo",
 	"no congestion notification was sent":                         "没有发送拥塞通知",

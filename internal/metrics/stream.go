@@ -50,6 +50,12 @@ func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Ca
 		}
 		return own, how
 	}
+	switch s.base { // of sockets' kernels, and of one that runs iWARP
+	case catalog.StageSoftirq:
+		return coresAt(s.at.Node), s.where + x.l.Of(" had not taken it out of its receive queue and through its layers yet")
+	case catalog.StageKernel:
+		return coresAt(q.Host), x.l.Sprintf("the kernel under %s copied it and made segments of it", me)
+	}
 	if q.Cores() == nil {
 		if s.base == catalog.StageUnread {
 			return own, x.l.Sprintf("the application on %s had not read it yet", s.where)
@@ -61,10 +67,6 @@ func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Ca
 		return coresAt(s.at.Node), x.l.Sprintf("the application on %s had not written it yet", s.where)
 	case catalog.StageUnread:
 		return coresAt(s.at.Node), x.l.Sprintf("the application on %s had not read it yet", s.where)
-	case catalog.StageSoftirq:
-		return coresAt(s.at.Node), s.where + x.l.Of(" had not taken it out of its receive queue and through its layers yet")
-	case catalog.StageKernel:
-		return coresAt(q.Host), x.l.Sprintf("the kernel under %s copied it and made segments of it", me)
 	}
 	return own, ""
 }
@@ -102,7 +104,7 @@ const unscaledWindow = 1<<16 - 1
 // it had not grown yet.
 func (x *index) sayCwnd(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
 	how = x.l.Sprintf("the congestion window of %s was full", qpActor(q))
-	if !x.done(catalog.CutECE, q.Place()) && !x.done(catalog.CutLoss, q.Place()) {
+	if !x.done(catalog.CutECE, q.Place()) && !x.done(catalog.CutLoss, q.Place()) && !x.done(catalog.CutRTO, q.Place()) {
 		how += x.l.Sprintf(": it begins at %s and was not cut", FormatBytes(q.TCP.InitialCwnd))
 		return x.sayTrip(f, q, own, how, x.l.Of("and grows once in"))
 	}

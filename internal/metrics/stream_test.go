@@ -56,6 +56,10 @@ stack: tcp
 topology: {star: {hosts: 2, link: {rate: 100Gbps, length: 30m}}}
 workload: [{flow: {from: h0, to: h1, size: 100KB}}]
 `, 0, nil, catalog.CauseCore, "h1", catalog.CauseCore, "that h1 took to take the last of it in and read it, the wait for interrupts included (moderation adaptive)"},
+		// One core of h0 copies, makes segments and takes acknowledgements in: the link waits for it.
+		{"kernel that runs iWARP", strings.Replace(star, "tcp\nhost: {preset: free}", "iwarp\niwarp: {preset: siw}", 1) +
+			"workload: [{flow: {from: h0, to: h1, size: 4MB}}]", 0, []string{"topology.star.link.delay=100ns"},
+			catalog.CauseCore, "h0", 0, "the kernel under h0 qp 0 copied it and made segments of it"},
 		{"marks", `
 name: marks
 stack: dctcp

@@ -129,6 +129,8 @@ func whyNotFedBack(l lang.Language, r *record.Run, t Totals, detected Answer) st
 			return l.Of("who missed packets could not tell the sender: there are no acknowledgements on ") + names
 		}
 		return l.Of("nobody had to be told: who missed a response sent the request again itself")
+	case onlyStreams(r):
+		return l.Of("no packet was marked and no receiver missed a segment")
 	default:
 		return l.Of("no packet was marked and no responder missed a PSN")
 	}

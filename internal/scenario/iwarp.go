@@ -43,13 +43,14 @@ func (s *iwarpSettings) take() {
 
 // iwarpKeys are the keys of the section.
 func (r *resolver) iwarpKeys() []key {
+	const presets = "the preset's"
 	s := &r.iwarp
 	return []key{
 		wordKey("preset", &s.preset, []string{offloadPreset, siwPreset}, "Who runs it: `offload`, the card, after "+
 			"Chelsio's T5 and T6; `siw`, the host's kernel over a TCP socket, as Linux's driver of that name does for any "+
 			"card: posting is a system call, payload is copied at both ends, and cores take frames, interrupts and CRCs "+
 			"(section `host`).").
-			check(func(object) { s.take() }),
+			check(func(object) { s.take() }).otherwise("`offload`"),
 		flagKey(
 			"markers",
 			&s.Markers,
@@ -60,7 +61,8 @@ func (r *resolver) iwarpKeys() []key {
 					"or take preset: offload")
 			}
 		}),
-		flagKey("crc", &s.CRC, "FPDUs are checked by their CRC32c; the field is there in any case."),
+		flagKey("crc", &s.CRC, "FPDUs are checked by their CRC32c; the field is there in any case.").
+			otherwise(presets),
 		wordKey("cc", &s.cc, []string{"reno", "cubic", "dctcp", "none"},
 			"Congestion control of the card's TCP; `dctcp` has switches mark its class, as the stack `dctcp` does.").
 			check(func(o object) {
@@ -68,7 +70,7 @@ func (r *resolver) iwarpKeys() []key {
 				if s.TCP.CC.Algorithm == congestion.DCTCP {
 					s.TCP.ECN = tcp.ECNDCTCP
 				}
-			}),
+			}).otherwise(presets),
 		wordKey(
 			"ecn",
 			&s.ecn,
@@ -82,13 +84,13 @@ func (r *resolver) iwarpKeys() []key {
 			case s.ecn == "classic":
 				s.TCP.ECN = tcp.ECNClassic
 			}
-		}),
+		}).otherwise("`off`"),
 		flagKey(
 			"peer_to_peer",
 			&s.PeerToPeer,
 			"The end that opens a connection begins with an empty READ, so that the other may send "+
 				"(RFC 6581); with `tcp.handshake: first-message`.",
-		),
+		).otherwise(presets),
 		timeKey(
 			"start_timeout",
 			&s.Timeout,
@@ -230,16 +232,23 @@ func (r *resolver) checkMPA() {
 			r.d.fail(
 				r.entryPos(c.Entry),
 				"workload[%d]: the card of %s, %s, speaks no MPA, so that the request of %s for an iWARP "+
-					"connection has no answer; give nic.preset: %s, or an RoCEv2 stack",
+					"connection has no answer; give nic.preset: %s; iwarp.preset: siw, which asks nothing of a card; "+
+					"or an RoCEv2 stack",
 				c.Entry,
 				host,
 				card.About(name),
 				r.v.Graph.EndpointName(peer),
-				strings.Join(iwarpCards(), ", "),
+				orListed(iwarpCards()),
 			)
 			return
 		}
 	}
+}
+
+// orListed joins words by commas, the last by or.
+func orListed(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // iwarpCards lists the presets of cards that speak MPA.

@@ -32,7 +32,7 @@ func TestBadIWARP(t *testing.T) {
 		{"an MTU of RDMA that there is none of", "stack: iwarp\nmtu: 1500\n" + star + flow(""),
 			`s.yaml:2:6: mtu: "1500": the stack iwarp has no path MTU, and the MTU of its IP packets is tcp.mtu; give tcp: {mtu: 1500}`},
 		{"a card without MPA", "stack: iwarp\nhosts: {h1: {preset: connectx-7}}\n" + star + flow(""),
-			`s.yaml:4:13: workload[0]: the card of h1, NVIDIA ConnectX-7, speaks no MPA, so that the request of h0 for an iWARP connection has no answer; give nic.preset: ideal, e810, chelsio-t6, or an RoCEv2 stack`},
+			`s.yaml:4:13: workload[0]: the card of h1, NVIDIA ConnectX-7, speaks no MPA, so that the request of h0 for an iWARP connection has no answer; give nic.preset: ideal, e810 or chelsio-t6; iwarp.preset: siw, which asks nothing of a card; or an RoCEv2 stack`},
 		{"jobs", "stack: iwarp\ntopology: {rail: {servers: 2, rails: 8, spines: 1, link: 400Gbps}}\nserver: dgx-h100\n" +
 			"jobs:\n  - {operations: [{send: {to: 8, size: 1MB, ranks: 0}}, {recv: {from: 0, size: 1MB, ranks: 8}}]}\n",
 			`s.yaml:5:6: jobs[0]: operations of jobs are writes with immediate data, which iWARP has none of before RFC 7306; take another RDMA stack`},

@@ -438,6 +438,9 @@ func (q *queue) current() *Event {
 // cheap while it is short. In a server a thousand may wait.
 const soonMost = 64
 
+// soonNear is up to how many places from the end of the list one after the other is tried for an event.
+const soonNear = 4
+
 // pushSoon adds what the current cell schedules within the window. What comes after the
 // events of a full list waits in a heap.
 func (q *queue) pushSoon(e Event) {
@@ -457,12 +460,23 @@ func (q *queue) pushSoon(e Event) {
 		q.after.push(e)
 		return
 	}
-	k := len(s)
-	q.soon = append(q.soon[:q.head+k], e)
+	q.soon = append(q.soon[:q.head+len(s)], e)
 	s = q.soon[q.head:]
-	for k > 0 && e.before(&s[k-1]) {
+	k := len(s) - 1
+	for lo := max(0, k-soonNear); k > lo && e.before(&s[k-1]); k-- {
 		s[k] = s[k-1]
-		k--
+	}
+	if k > 0 && e.before(&s[k-1]) {
+		from, to := 0, k-1 // it is before s[to]
+		for from < to {
+			if m := (from + to) / 2; e.before(&s[m]) {
+				to = m
+			} else {
+				from = m + 1
+			}
+		}
+		copy(s[to+1:k+1], s[to:k])
+		k = to
 	}
 	s[k] = e
 }

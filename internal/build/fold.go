@@ -100,13 +100,32 @@ func (w *World) ProgramSums(node, program int) *nic.ProgramSums {
 	return w.Hosts[node].ProgramSums(w.Fold.Program(node, program))
 }
 
-// JobRuns is when the operations of a rank of a job ran.
-func (w *World) JobRuns(job, rank int) []nic.JobRun {
+// jobAt is the host that runs a rank of a job, or one that does the same, and which rank that is.
+func (w *World) jobAt(job, rank int) (*nic.Host, int) {
 	h := w.Hosts[w.Valid.Plan.Jobs[job].Ranks[rank].Host]
 	if w.Fold != nil {
 		rank = int(w.Fold.JobRanks[job][rank])
 	}
-	return h.JobRuns(job, rank)
+	return h, rank
+}
+
+// JobRuns is when the operations of a rank of a job ran, in the first step that was not dropped; nil: it has none.
+func (w *World) JobRuns(job, rank int) []nic.JobRun {
+	h, at := w.jobAt(job, rank)
+	return h.JobRuns(job, at)
+}
+
+// JobStep is how many steps a rank of a job is through with.
+func (w *World) JobStep(job, rank int) int {
+	h, at := w.jobAt(job, rank)
+	return h.JobStep(job, at)
+}
+
+// DropJobRuns drops what JobRuns returns of a rank, and of those that do the same.
+func (w *World) DropJobRuns(job, rank int) {
+	if h, at := w.jobAt(job, rank); at == rank {
+		h.DropJobRuns(job, at)
+	}
 }
 
 // Unfolds reports whether nothing has happened for which hosts differ from those that run for them.

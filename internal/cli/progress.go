@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/units"
 	"golang.org/x/term"
@@ -29,12 +31,14 @@ type meter struct {
 	clock func() time.Time
 	start time.Time
 	last  time.Time
+	quiet bool
+	told  time.Time // when stepped last wrote a line
 }
 
 // newMeter shows progress on w if that is a terminal and quiet is false.
 func newMeter(w io.Writer, quiet bool) *meter {
 	fd, ok := terminal(w)
-	m := &meter{out: w, on: ok && !quiet, clock: time.Now}
+	m := &meter{out: w, on: ok && !quiet, quiet: quiet, clock: time.Now}
 	m.width = func() int {
 		if n, _, err := term.GetSize(fd); err == nil && n > 0 {
 			return n
@@ -82,6 +86,22 @@ func (m *meter) draw(text func(elapsed time.Duration) string) {
 	fmt.Fprint(m.out, "\r\x1b[K"+line)
 }
 
+// stepped writes a line on a step that is over, so that a long run tells what it has found before it ends; of a
+// short run, or one that writes no progress, it writes nothing, and of many steps one a second.
+func (m *meter) stepped(s record.StepOver) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock()
+	if m.quiet || now.Sub(m.start) < progressAfter || now.Sub(m.told) < progressAfter {
+		return
+	}
+	m.told = now
+	if m.shown {
+		fmt.Fprint(m.out, "\r\x1b[K")
+	}
+	fmt.Fprintln(m.out, "hopscope: "+report.StepSays(s))
+}
+
 // clear takes the line away.
 func (m *meter) clear() {
 	m.mu.Lock()
@@ -106,6 +126,10 @@ func progressLine(p run.Progress, elapsed time.Duration) string {
 		parts = append(parts, "about "+roundDuration(left)+" left")
 	}
 	parts = append(parts, "at "+metrics.FormatTime(p.Now))
+	if p.Steps > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s steps", metrics.FormatCount(int64(p.StepsOver)),
+			metrics.FormatCount(int64(p.Steps))))
+	}
 	if p.Messages > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s messages", metrics.FormatCount(int64(p.Completed)), metrics.FormatCount(int64(p.Messages))))
 	}
@@ -115,10 +139,13 @@ func progressLine(p run.Progress, elapsed time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// fractionDone is the share of the payload that was delivered, or of the time
-// until the run stops if that is nearer; known is false when there is neither.
+// fractionDone is the share of what jobs have to do, or of the payload, that is done, or of the time
+// until the run stops if that is nearer; known is false when there is none.
 func fractionDone(p run.Progress) (done float64, known bool) {
-	if p.TotalBytes > 0 {
+	switch {
+	case p.Work > 0:
+		done, known = float64(p.Done)/float64(p.Work), true
+	case p.TotalBytes > 0:
 		done, known = float64(p.DeliveredBytes)/float64(p.TotalBytes), true
 	}
 	if p.Stop > 0 && p.Stop < units.Never {

@@ -116,7 +116,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	watchHeap()
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
-	opt.Progress, opt.Check = meter.show, f.checkScenario
+	opt.Progress, opt.Step, opt.Check = meter.show, meter.stepped, f.checkScenario
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
 		meter.clear()
 		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")

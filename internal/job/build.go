@@ -61,6 +61,10 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 		Slow:  s.Slow, Jitter: s.Jitter, Seed: s.Seed,
 		List:  s.Of,
 		Begin: plan.AddLabel("begin"),
+
+		Stages: s.Stages,
+		Micro:  s.Micro,
+		Chunks: s.Chunks,
 	}
 	for r := range s.Ranks {
 		rank, n := place.Rank(r)
@@ -134,20 +138,14 @@ func (b *builder) countCalls() {
 // list makes the operations of a list.
 func (b *builder) list(l int, waits [][]int32) (err error) {
 	ops := make([]workload.JobOp, len(waits))
-	var names []string
-	known := make(map[string]int32)
+	names, streams := newNumbers(), newNumbers()
 	for k := range ops {
 		o := &b.Lists[l].Ops[k]
 		name := o.Name
 		if name == "" {
-			name = b.describe(int32(l), k)
+			name = b.shown(o)
 		}
-		n, is := known[name]
-		if !is {
-			n = int32(len(names))
-			known[name], names = n, append(names, name)
-		}
-		x := workload.JobOp{Kind: workload.JobMark, Name: n}
+		x := workload.JobOp{Kind: workload.JobMark, Name: names.of(name), Stream: streams.of(o.Stream)}
 		switch o.Kind {
 		case Compute:
 			x.Kind, x.Time, x.Label, x.Host = workload.JobCompute, o.Time, b.label(o), o.Host
@@ -161,12 +159,41 @@ func (b *builder) list(l int, waits [][]int32) (err error) {
 		}
 		ops[k] = x
 	}
-	out := workload.NewJobList(ops, names, waits)
+	out := workload.NewJobList(ops, names.list, waits)
+	out.Streams = streams.list
 	for k := range ops {
 		out.Flops += b.Lists[l].Ops[k].Flops
 	}
 	b.job.Lists = append(b.job.Lists, out)
 	return nil
+}
+
+// shown is what an operation without a name is called on a timeline.
+func (b *builder) shown(o *Op) string {
+	switch o.Kind {
+	case Collective:
+		return fmt.Sprintf("%s of %s on %s", o.Coll, o.Bytes, b.Comms[o.On].Name)
+	case Send, Recv:
+		return fmt.Sprintf("%s of %s", o.Kind, o.Bytes)
+	}
+	return o.Kind.String()
+}
+
+// numbers give each text a number, from 0.
+type numbers struct {
+	list  []string
+	known map[string]int32 // looked up, never iterated
+}
+
+func newNumbers() *numbers { return &numbers{known: make(map[string]int32)} }
+
+func (x *numbers) of(text string) int32 {
+	n, is := x.known[text]
+	if !is {
+		n = int32(len(x.list))
+		x.known[text], x.list = n, append(x.list, text)
+	}
+	return n
 }
 
 // label is that of a computation; beyond MostLabels all have one.

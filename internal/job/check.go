@@ -67,13 +67,13 @@ func (s *Spec) checkRanks() error {
 	}
 	total := 0
 	for _, l := range s.Of {
-		total += len(s.Lists[l].Ops) * s.Steps
+		total += len(s.Lists[l].Ops)
 	}
 	switch {
 	case total == 0:
 		return fmt.Errorf("no rank has an operation; give at least one")
 	case total > MostOperations:
-		return fmt.Errorf("%d operations of all ranks and steps are more than the %d that a run can keep; use fewer steps",
+		return fmt.Errorf("%d operations of all ranks in a step are more than the %d that a run can keep; use fewer",
 			total, MostOperations)
 	}
 	for c := range s.Comms {

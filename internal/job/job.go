@@ -45,6 +45,9 @@ type Spec struct {
 	Delay units.Time
 	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
 	Peak float64
+	// Stages, Micro and Chunks are those of its pipeline, of so many stages with so many micro-batches, and chunks of
+	// a stage; Stages 0: it has none.
+	Stages, Micro, Chunks int
 }
 
 // Comm is a family of communicators that have one purpose: each rank is in one group at most.
@@ -137,9 +140,9 @@ func (o *Op) peer(rank int) int {
 // MostLabels bounds the labels of a job's computations, by which times are added up.
 const MostLabels = 64
 
-// MostOperations bounds what a run keeps of a job: operations of all ranks in all steps, which take 16
-// bytes each.
-const MostOperations = 1 << 28
+// MostOperations bounds what a run keeps of a job: operations of all ranks in a step, which take 16 bytes
+// each, 24 GB in all.
+const MostOperations = 24 << 30 / 16
 
 // Strided are the groups of so many ranks each, from one to the next of which it is stride.
 func Strided(ranks, size, stride int) (groups [][]int32) {

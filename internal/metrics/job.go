@@ -70,6 +70,23 @@ func JobShares(j *record.Job) []JobShare {
 	return out
 }
 
+// JobBubble is how long ranks of a job with a pipeline have nothing to do, in the mean, as a share of the rest of the
+// time, and what the schedule's closed form says, (p-1)/(m v) of p stages with m micro-batches and v chunks; 0, 0: it
+// has no pipeline, or no step of it is over.
+func JobBubble(j *record.Job) (share, closed float64) {
+	total := JobTotal(j) * units.Time(j.Ranks)
+	if j.Stages < 2 || total == 0 || len(StepTimes(j)) == 0 {
+		return 0, 0
+	}
+	idle := units.Time(0)
+	for i := range j.Times {
+		if k := j.Times[i].Kind; k == record.JobMessage || k == record.JobIdle {
+			idle += j.Times[i].TimePS
+		}
+	}
+	return float64(idle) / float64(total-idle), float64(j.Stages-1) / float64(j.MicroBatches*j.Chunks)
+}
+
 // JobTotal is the time that a job's records cover: from its start to its last step's end, or to the
 // end of the run.
 func JobTotal(j *record.Job) (total units.Time) {

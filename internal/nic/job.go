@@ -32,7 +32,9 @@ type jobRank struct {
 	taken     int32 // multiprocessors that kernels of calls hold
 	computing []computing
 	since     units.Time // when what they have still to do was last brought up to date
-	runs      []JobRun   // by step, and operation of its list
+	runs      []JobRun   // of this step, by operation of its list
+	over      [][]JobRun // of steps that it is through with, which nobody has taken yet
+	spare     []JobRun   // room for a step's
 	jitter    rng.Stream // of computations
 }
 
@@ -80,10 +82,7 @@ func (h *Host) startJobs() {
 		if j.Jitter > 0 {
 			s.jitter = rng.New(j.Seed, fmt.Sprintf("jobs/%s/rank %d/jitter", j.Name, r.Rank))
 		}
-		s.runs = make([]JobRun, j.Steps*len(list.Ops))
-		for i := range s.runs {
-			s.runs[i] = JobRun{units.Never, units.Never}
-		}
+		s.newRuns(len(list.Ops))
 		op := h.newOp(x.jobNumber(r.Job, r.Rank, 0), opJob, r.Job, r.Rank, 0)
 		op.label = j.Begin
 		h.timer(j.Start, j.Start, timerLocal, op.number)
@@ -117,7 +116,7 @@ func (h *Host) stepJob(now units.Time, of, rank int32) {
 func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
 	j := &h.programs.jobs[of]
 	s, list := &j.ranks[rank], &j.Lists[j.List[rank]]
-	s.runs[s.step*len(list.Ops)+int(op)].Begin = now
+	s.runs[op].Begin = now
 	o := &list.Ops[op]
 	switch {
 	case o.Kind == workload.JobCompute && o.Host && o.Time > 0:
@@ -231,7 +230,7 @@ func (h *Host) jobOpOver(now units.Time, of, rank, op int32) {
 	x := &h.programs
 	j := &x.jobs[of]
 	s, list := &j.ranks[rank], &j.Lists[j.List[rank]]
-	s.runs[s.step*len(list.Ops)+int(op)].End = now
+	s.runs[op].End = now
 	s.left--
 	for _, next := range list.Released(int(op)) {
 		if s.need[next]--; s.need[next] == 0 {
@@ -241,9 +240,12 @@ func (h *Host) jobOpOver(now units.Time, of, rank, op int32) {
 	if s.left > 0 || s.step >= j.Steps {
 		return
 	}
+	s.over, s.runs = append(s.over, s.runs), nil
+	x.stepped++
 	if s.step++; s.step < j.Steps {
 		copy(s.need, list.Need)
 		s.left = len(list.Ops)
+		s.newRuns(len(list.Ops))
 		h.stepJob(now, of, rank)
 		return
 	}
@@ -360,12 +362,48 @@ func (h *Host) computed(now units.Time, number uint32) {
 	h.localEnded(now, number)
 }
 
-// JobRuns is when the operations of a rank's list ran, by step; nil: it is not here, or has none.
+// newRuns makes room for the runs of a step.
+func (s *jobRank) newRuns(n int) {
+	if s.runs, s.spare = s.spare, nil; s.runs == nil {
+		s.runs = make([]JobRun, n)
+	}
+	for i := range s.runs {
+		s.runs[i] = JobRun{units.Never, units.Never}
+	}
+}
+
+// JobSteps is how many steps the host's ranks of jobs are through with, all together.
+func (h *Host) JobSteps() int64 { return h.programs.stepped }
+
+// LaneSteps is how many steps the lanes of the host's ranks of programs are through with.
+func (h *Host) LaneSteps() int64 { return h.programs.taken }
+
+// JobStep is how many steps a rank is through with.
+func (h *Host) JobStep(of, rank int) int {
+	if h.programs.Programs == nil {
+		return 0
+	}
+	return h.programs.jobs[of].ranks[rank].step
+}
+
+// JobRuns is when the operations of a rank's list ran in the first step that was not dropped yet; nil: the rank
+// has none, or has not begun.
 func (h *Host) JobRuns(of, rank int) []JobRun {
 	if h.programs.Programs == nil {
 		return nil
 	}
-	return h.programs.jobs[of].ranks[rank].runs
+	s := &h.programs.jobs[of].ranks[rank]
+	if len(s.over) > 0 {
+		return s.over[0]
+	}
+	return s.runs
+}
+
+// DropJobRuns drops what JobRuns returns, of a step that is over at the rank.
+func (h *Host) DropJobRuns(of, rank int) {
+	if s := &h.programs.jobs[of].ranks[rank]; len(s.over) > 0 {
+		s.spare, s.over = s.over[0], slices.Delete(s.over, 0, 1)
+	}
 }
 
 // JobEnd is the end of the host's last rank of a job.

@@ -116,6 +116,8 @@ type programs struct {
 	own     []ProgramRank
 	ownJobs []JobRank
 	ends    []JobEnd     // by job
+	stepped int64        // steps that its ranks of jobs are through with
+	taken   int64        // steps that its lanes are through with
 	chains  []*dma.Chain // of the host's server, by both devices
 	devices int
 	ops     []*programOp
@@ -479,6 +481,7 @@ func (h *Host) stepOver(now units.Time, of, lane int32) {
 		h.postSlot(now, of, news.edge)
 	}
 	l.over++
+	x.taken++
 	h.awaken(now, of, l)
 	l.k++
 	if l.k < p.Rule.Steps(lane) {

@@ -52,6 +52,7 @@ func Run(r *record.Run, meta Meta) *Page {
 	}
 	b.Title, b.Program, b.Source = r.Scenario, meta.Program, "hopscope run --json"
 	b.opening()
+	b.add("jobs", "Steps", b.jobs()...)
 	b.add("answers", "Who did what", b.answers()...)
 	b.network()
 	b.timeline()

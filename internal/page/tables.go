@@ -255,7 +255,8 @@ func (b *builder) collectives() (out []Block) {
 			count(int64(c.Channels), at("channels")), size(c.Bytes, at("bytes")), count(int64(x.Done), sum+"done"),
 			duration(x.TimePS, sum+"time_ps"), number(x.AlgBW, 2, sum+"algbw_gbyte_s"), number(x.BusBW, 2,
 				sum+"busbw_gbyte_s")})
-		rows = append(rows, criticalRow(c, i))
+		rows = append(rows, criticalRow(fmt.Sprintf("%s %s", c.Workload, metrics.FormatBytes(c.Bytes)), c.Critical,
+			figure.Pointer("collectives", i)))
 	}
 	out = append(out, Block{Table: t})
 	out = append(out, sentences(report.OnCollectives(b.r, b.s), "/collectives")...)
@@ -263,14 +264,14 @@ func (b *builder) collectives() (out []Block) {
 		"The critical path of each collective by what its time went to.")...)
 }
 
-// criticalRow is the critical path of a collective by what its time went to.
-func criticalRow(c *record.Collective, row int) figure.Row {
-	out := figure.Row{Name: fmt.Sprintf("%s %s", c.Workload, metrics.FormatBytes(c.Bytes))}
-	for g := range c.Critical {
-		for k := range c.Critical[g].Stages {
-			s := &c.Critical[g].Stages[k]
-			path := figure.Pointer("collectives", row, "critical_path", strconv.Itoa(g), "stages", strconv.Itoa(k), "time_ps")
-			out.Segments = append(out.Segments, figure.Segment{Part: metrics.CriticalPart(&c.Critical[g], s), PS: s.TimePS,
+// criticalRow is a critical path, of what is at a place in the JSON, by what its time went to.
+func criticalRow(name string, critical []record.CriticalGroup, at string) figure.Row {
+	out := figure.Row{Name: name}
+	for g := range critical {
+		for k := range critical[g].Stages {
+			s := &critical[g].Stages[k]
+			path := fmt.Sprintf("%s/critical_path/%d/stages/%d/time_ps", at, g, k)
+			out.Segments = append(out.Segments, figure.Segment{Part: metrics.CriticalPart(&critical[g], s), PS: s.TimePS,
 				Path: path})
 		}
 	}

@@ -16,6 +16,10 @@ type Job struct {
 	Peak float64 `json:"peak_flops_per_s,omitempty"`
 	// AlonePS is what a step takes in the mean where nothing else runs; 0: it was not run alone.
 	AlonePS units.Time `json:"alone_ps,omitempty"`
+	// Stages, MicroBatches and Chunks are those of its pipeline; Stages 0: it has none that is known.
+	Stages       int `json:"stages,omitempty"`
+	MicroBatches int `json:"micro_batches,omitempty"`
+	Chunks       int `json:"chunks,omitempty"`
 	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
@@ -24,6 +28,93 @@ type Job struct {
 	Open []JobOpen `json:"open,omitempty"`
 	// Critical is the critical path from the start to the last end; see Collective.Critical.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
+	// Lanes are those of some ranks in step LaneStep, counted from 1, of a run that was asked for a page: of each rank
+	// what it spent its time on, and then its streams.
+	LaneStep int       `json:"lane_step,omitempty"`
+	Lanes    []JobLane `json:"lanes,omitempty"`
+}
+
+// StepOver is a step of a job that is over.
+type StepOver struct {
+	Job      string
+	Step, Of int        // from 1
+	Took     units.Time // from the end of the one before
+	Last     int        // the rank that was through with it last
+	Shares   []JobTime  // of what ranks did in it, by kind, in the mean
+}
+
+// JobLane is a stream of a rank over time, or what the rank spent its time on.
+type JobLane struct {
+	Rank   int    `json:"rank"`
+	Host   string `json:"host"`
+	Device string `json:"device,omitempty"`
+	Stream string `json:"stream,omitempty"` // "": what the rank spent its time on
+	// Spans are in the order of their begins. Those shorter than a part in 1200 of the step are put together.
+	Spans []JobSpan `json:"spans"`
+}
+
+// JobSpan is a piece of a lane.
+type JobSpan struct {
+	FromPS units.Time `json:"from_ps"`
+	PS     units.Time `json:"ps"`
+	BusyPS units.Time `json:"busy_ps"` // the part of it in which operations ran
+	// Kind is of a stream "compute", "collective", "message", "copy" or "host", of a rank that of JobTime.
+	Kind  string `json:"kind"`
+	Name  string `json:"name,omitempty"` // of the first operation, or what most of it was spent on
+	Count int    `json:"operations"`
+}
+
+// Kinds of what a stream runs.
+const (
+	LaneComputes = "compute"
+	LaneCalls    = "collective"
+	LaneMessage  = "message"
+	LaneCopies   = "copy"
+	LaneHost     = "host"
+)
+
+// RankTrace is what a rank of a job did, operation by operation.
+type RankTrace struct {
+	Job          string
+	Rank         int
+	Host, Device string
+	States       []LabelSlice // what it spent its time on
+	Streams      []StreamTrace
+}
+
+// StreamTrace is a stream of a rank.
+type StreamTrace struct {
+	Name string
+	Ops  []OpSlice
+}
+
+// OpSlice is when an operation ran.
+type OpSlice struct {
+	LabelSlice
+	Came units.Time // when the last rank of a call had come, which was rank Last; -1: it is no call
+	Last int
+	Kind string // LaneComputes and its like
+}
+
+// JobSays says in words what a rank spends its time on, by the kind and name of a JobTime.
+func JobSays(kind, what string) string {
+	switch kind {
+	case JobComputes:
+		return "computes: " + what
+	case JobExposed:
+		return "exposed communication: " + what
+	case JobCopies:
+		return "copies: " + what
+	case JobHost:
+		return "host works: " + what
+	case JobWaits:
+		return "waits for other ranks: " + what
+	case JobMessage:
+		return "bubble, other rank has not come: " + what
+	case JobIdle:
+		return "step over, others are not"
+	}
+	return "nothing runs"
 }
 
 // Where the time of a rank of a job goes.

@@ -10,6 +10,7 @@ type Trace struct {
 	Pairs []PairTrace // queue pairs and connections that sent something
 	Gates []GateTrace // classes of ports that might not send for a while
 	Lanes []LaneTrace // what else is busy for a while: cores, copy engines, links inside hosts, local operations
+	Ranks []RankTrace // of jobs
 	Drops []Moment    // frames that ended on the way, by time
 	// Resends are frames that were sent again, and what had a queue pair do so; by host and queue pair, then time.
 	Resends []Moment

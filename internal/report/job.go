@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,12 +22,15 @@ func (t *text) jobs() {
 func (t *text) job(i int) {
 	j := &t.r.Jobs[i]
 	t.section()
-	t.prose(stepLine(t.l, j), t.paint.bold)
+	t.prose(StepLine(t.l, j), t.paint.bold)
 	if len(j.Open) > 0 {
 		t.prose(openLine(t.l, j), t.paint.warn)
 	}
 	if c := metrics.JobCauseIn(t.l, t.r, i); c.Text != "" {
 		t.prose(j.Workload+t.l.Of(": ")+c.Text, t.paint.bold)
+	}
+	if text := Bubble(t.l, j); text != "" {
+		t.prose(text, plain)
 	}
 	total := metrics.JobTotal(j)
 	tab := &table{
@@ -72,8 +76,23 @@ func openLine(l lang.Language, j *record.Job) string {
 	return j.Workload + l.Of(": ") + l.Of("not over: ") + strings.Join(all, "; ")
 }
 
-// stepLine is how long the steps of a job took.
-func stepLine(l lang.Language, j *record.Job) string {
+// Bubble says how much of its time the pipeline of a job leaves unused, and how much its closed form does; "": there
+// is none.
+func Bubble(l lang.Language, j *record.Job) string {
+	share, closed := metrics.JobBubble(j)
+	if closed == 0 {
+		return ""
+	}
+	form := l.Sprintf("(p-1)/m of %d stages with %d micro-batches", j.Stages, j.MicroBatches)
+	if j.Chunks > 1 {
+		form = l.Sprintf("(p-1)/(m v) of %d stages of %d chunks with %d micro-batches", j.Stages, j.Chunks, j.MicroBatches)
+	}
+	return l.Sprintf("bubble: ranks have nothing to do for %.2f %% of the rest of the time, in the mean; %s is %.2f %%",
+		100*share, form, 100*closed)
+}
+
+// StepLine is how long the steps of a job took.
+func StepLine(l lang.Language, j *record.Job) string {
 	steps := metrics.StepTimes(j)
 	out := l.Sprintf("%s: %s over %s", j.Workload, howMany(l, len(j.EndPS), "step"), howMany(l, j.Ranks, "rank"))
 	switch {
@@ -140,6 +159,23 @@ func shareName(l lang.Language, s *metrics.JobShare) string {
 		return l.Of("step over, others are not")
 	}
 	return l.Of("nothing runs")
+}
+
+// StepSays is a line on a step that is over: how long it took and what ranks did, in the mean.
+func StepSays(s record.StepOver) string {
+	line := fmt.Sprintf("%s: step %d of %d took %s, rank %d last", s.Job, s.Step, s.Of,
+		metrics.FormatTimeDigits(s.Took, 4), s.Last)
+	kinds := []string{record.JobComputes, record.JobExposed, record.JobCopies, record.JobHost, record.JobWaits,
+		record.JobMessage}
+	for k, name := range []string{"computes", "exposed communication", "copies", "host works", "waits for others",
+		"bubble"} {
+		for i := range s.Shares {
+			if s.Shares[i].Kind == kinds[k] && s.Shares[i].TimePS > 0 {
+				line += fmt.Sprintf(", %s %s", name, shareOf(s.Shares[i].TimePS, s.Took))
+			}
+		}
+	}
+	return line
 }
 
 // jobCalls writes what ranks call.

@@ -42,15 +42,16 @@ type Options struct {
 
 	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
 	Check       func(*scenario.Valid) error
-	TracePauses bool             // list every pause and resumption in the record
-	Series      *SeriesOptions   // what to sample; nil: nothing
-	Timeline    bool             // take the samples that a page shows
-	Trace       bool             // list what a timeline in detail shows, and take its samples
-	Watch       *SeriesOptions   // samples that are shown as they are taken; nil: none
-	Capture     *Capture         // frames that are written as they pass; nil: none
-	Snapshots   *SnapshotOptions // when to look at all counters; nil: at the end only
-	alone       bool             // it is run for what a message, or a job, takes alone
-	bare        bool             // nothing is recorded but messages, collectives and jobs
+	TracePauses bool                  // list every pause and resumption in the record
+	Series      *SeriesOptions        // what to sample; nil: nothing
+	Timeline    bool                  // take the samples that a page shows
+	Trace       bool                  // list what a timeline in detail shows, and take its samples
+	Step        func(record.StepOver) // if not nil, hears of each step of a job that is over
+	Watch       *SeriesOptions        // samples that are shown as they are taken; nil: none
+	Capture     *Capture              // frames that are written as they pass; nil: none
+	Snapshots   *SnapshotOptions      // when to look at all counters; nil: at the end only
+	alone       bool                  // it is run for what a message, or a job, takes alone
+	bare        bool                  // nothing is recorded but messages, collectives and jobs
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -64,6 +65,9 @@ type Progress struct {
 	Events                     int64
 	DeliveredBytes, TotalBytes int64
 	Completed, Messages        int
+	StepsOver, Steps           int // of jobs
+	// Done is how much of what jobs' kernels and messages have to do is done, Work all of it; 0: there is none.
+	Done, Work int64
 }
 
 // Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error), or ctx's
@@ -201,6 +205,7 @@ type runner struct {
 	ctx     context.Context
 	opt     Options
 	total   int64
+	work    int64 // of jobs; see Progress
 	shown   time.Time
 	stopped string
 	cut     units.Time // everything before has happened
@@ -210,6 +215,10 @@ type runner struct {
 	watch   *sampler   // nil: nobody watches
 	shots   *snapshots // nil: none
 	look    int64      // after how many events differs looks again
+	steps   *account.Jobs
+
+	ranks    []record.RankTrace // of a trace
+	ranksCut []string
 
 	calls []bool      // see callers
 	ends  [][2]string // by connection; see endNames
@@ -238,6 +247,9 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	}
 	for _, p := range w.Valid.Plan.Programs {
 		r.total += int64(p.Bytes)
+		if len(w.Valid.Plan.Jobs) > 0 && opt.Progress != nil {
+			r.work += p.Steps() + int64(p.Bytes)/workBytes
+		}
 	}
 	if opt.TracePauses {
 		for _, n := range r.Nets {
@@ -250,6 +262,8 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	}
 	r.tap()
 	r.shots = r.newSnapshots()
+	r.steps = account.NewJobs(r.Ends, opt.Timeline, opt.Trace)
+	r.steps.Told = opt.Step
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid
@@ -331,6 +345,7 @@ func (r *runner) advance(limit units.Time) {
 		r.Engine.Run(min(bound, r.verdict), max(1, r.opt.Workers), func(upTo units.Time) bool {
 			r.cut = upTo
 			r.writeTapped()
+			r.steps.Look()
 			r.progress(upTo)
 			stuck = r.stuck()
 			vain = r.suspect(upTo)
@@ -518,6 +533,9 @@ func (r *runner) measure(now units.Time, from bool) {
 	}
 }
 
+// workBytes of messages take about as long to simulate as a step of a kernel.
+const workBytes = 4096
+
 // progress reports at most ten times a second.
 func (r *runner) progress(now units.Time) {
 	if r.opt.Progress == nil || time.Since(r.shown) < 100*time.Millisecond {
@@ -531,6 +549,14 @@ func (r *runner) progress(now units.Time) {
 		}
 	}
 	p.Completed = p.Messages - r.open()
+	if p.StepsOver, p.Steps = r.steps.Steps(); p.Steps > 0 {
+		p.Done, p.Work = p.DeliveredBytes/workBytes, r.work
+		for _, h := range r.Hosts {
+			if h != nil {
+				p.Done += h.LaneSteps()
+			}
+		}
+	}
 	r.opt.Progress(p)
 }
 
@@ -588,6 +614,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline(out.FirstPost())
 	if out.Network = r.network(); r.trace != nil {
 		out.Trace = r.Trace()
+		out.Trace.Ranks, out.Trace.LeftOut = r.ranks, append(out.Trace.LeftOut, r.ranksCut...)
 		out.Trace.Counters = r.trace.series(end).Timeline(out.FirstPost())
 	}
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
@@ -747,7 +774,8 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		out.Messages = append(out.Messages, f)
 	}
-	out.Collectives, out.Jobs = a.Collectives(), a.Jobs(out.EndPS)
+	out.Collectives = a.Collectives()
+	out.Jobs, r.ranks, r.ranksCut = r.steps.Jobs(a, out.EndPS)
 	out.Loads = loads(v.Plan, out.Messages)
 	out.Evidence = a.Evidence()
 }

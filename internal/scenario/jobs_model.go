@@ -156,6 +156,7 @@ func (r *resolver) readModel(o object, j *jobEntry, spec *job.Spec) {
 	}
 	made := m.Job(spec.Name, spec.Start, spec.Steps)
 	spec.Comms, spec.Lists, spec.Of, spec.Peak = made.Comms, made.Lists, made.Of, m.Peak()
+	spec.Stages, spec.Micro, spec.Chunks = made.Stages, made.Micro, made.Chunks
 	for range spec.Comms {
 		j.comms = append(j.comms, commSettings{})
 	}
@@ -239,6 +240,7 @@ func (r *resolver) readJobFile(o object, j *jobEntry, spec *job.Spec) {
 	}
 	spec.Comms, spec.Lists, spec.Of = out.Comms, out.Lists, out.Of
 	spec.Peak = gpuOf(r.gpuName(j.Ranks)).Flops
+	spec.Stages, spec.Micro, spec.Chunks = out.Stages, out.Micro, out.Chunks
 	j.comms = make([]commSettings, len(spec.Comms))
 }
 

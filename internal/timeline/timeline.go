@@ -29,6 +29,7 @@ func Write(to io.Writer, r *record.Run) (leftOut []string, err error) {
 		d.trace = kept(r)
 	}
 	d.index()
+	d.ranks()
 	for _, n := range d.nodes {
 		d.node(n)
 	}

@@ -24,12 +24,17 @@ const (
 	tagGradients
 )
 
+func tagNames() []string { return []string{"activations", "gradients"} }
+
 // Job is the step as a job of so many ranks, repeated so often. Ranks are numbered as Megatron-LM does: tp
 // fastest, then cp, dp (of which ep is a part) and pp. The step must have passed Check.
 func (s *Step) Job(name string, start units.Time, steps int) *job.Spec {
 	n := s.Ranks()
 	inner := s.TP * s.CP * s.DP // ranks of a stage
 	out := &job.Spec{Name: name, Start: start, Steps: steps, Ranks: n}
+	if s.PP > 1 {
+		out.Stages, out.Micro, out.Chunks = s.PP, s.MicroBatches(), s.Chunks
+	}
 	out.Comms = []job.Comm{
 		{Name: "tp", Groups: job.Strided(n, s.TP, 1)},
 		{Name: "dp", Groups: job.Strided(n, s.CP*s.DP, s.TP)},
@@ -159,13 +164,13 @@ func (g *generator) receive(tag, stages int, before int32) int32 {
 	if g.Chunks > 1 {
 		before = none
 	}
-	return g.add(job.Op{Kind: job.Recv, Stream: fmt.Sprint("recv ", tag), Peer: stages * g.inner, Relative: true,
+	return g.add(job.Op{Kind: job.Recv, Stream: "receive " + tagNames()[tag], Peer: stages * g.inner, Relative: true,
 		Tag: tag, Bytes: g.boundary()}, before)
 }
 
 func (g *generator) send(tag, stages int, after int32) {
 	if stages != 0 {
-		g.add(job.Op{Kind: job.Send, Stream: fmt.Sprint("send ", tag), Peer: stages * g.inner, Relative: true, Tag: tag,
+		g.add(job.Op{Kind: job.Send, Stream: "send " + tagNames()[tag], Peer: stages * g.inner, Relative: true, Tag: tag,
 			Bytes: g.boundary()}, after)
 	}
 }

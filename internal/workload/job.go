@@ -28,6 +28,8 @@ type Job struct {
 	Seed   uint64
 	// Ideal, when not nil, stands for the network and NVLink.
 	Ideal *Ideal
+	// Stages, Micro and Chunks are those of its pipeline: stages, micro-batches, and chunks of a stage; Stages 0: none.
+	Stages, Micro, Chunks int
 }
 
 // Ideal is a network without cost, inside one host: a collective is over for all its ranks when the last
@@ -74,16 +76,19 @@ type JobOp struct {
 	Call  int32       // in Job.Calls; of copies in Job.Ways
 	Bytes units.Bytes // of copies
 	Name  int32       // in JobList.Names
+	// Stream is the one that it stands in, in JobList.Streams: they run one after the other.
+	Stream int32
 }
 
 // JobList is what ranks run. Operations are in an order in which they may start.
 type JobList struct {
-	Ops   []JobOp
-	Names []string
-	Flops float64 // floating-point operations of the model that it does
-	Need  []int32 // by operation: how many others it waits for
-	first []int32 // by operation: where its list begins in then; one more at the end
-	then  []int32
+	Ops     []JobOp
+	Names   []string
+	Streams []string
+	Flops   float64 // floating-point operations of the model that it does
+	Need    []int32 // by operation: how many others it waits for
+	first   []int32 // by operation: where its list begins in then; one more at the end
+	then    []int32
 }
 
 // NewJobList lists operations, each of which waits for those of after.

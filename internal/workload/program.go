@@ -186,5 +186,13 @@ func (p *Plan) Bases() (first []uint64, all uint64) {
 	return first, all
 }
 
+// Steps is how many steps the lanes of its ranks take in all iterations.
+func (g *Program) Steps() (n int64) {
+	for lane := range len(g.Ranks) * g.PerRank {
+		n += int64(g.Rule.Steps(int32(lane)))
+	}
+	return n * int64(g.Iterations)
+}
+
 // AddProgram adds a program to the plan.
 func (p *Plan) AddProgram(g *Program) { p.Programs = append(p.Programs, g) }

@@ -18,17 +18,18 @@ import (
 // comparisonOf runs a shipped scenario over the stacks shown by default.
 func comparisonOf(t *testing.T, name string) *compare.Comparison {
 	t.Helper()
-	v, err := scenario.Load(name, nil, nil)
+	v, err := scenario.Load(name, reduced(name), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	columns := slices.DeleteFunc(scenario.DefaultColumns(v), func(s string) bool { // as the command leaves them out
-		_, err := run.Load(run.Options{Scenario: name, Stack: s})
-		return scenario.Narrow(s) && err != nil
+		_, err := run.Load(run.Options{Scenario: name, Stack: s, Set: reduced(name)})
+		return err != nil && (scenario.Narrow(s) || len(v.Plan.Jobs) > 0)
 	})
 	c, err := compare.Run(context.Background(), compare.Options{Stacks: columns, Seeds: 1, Workers: 2,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
-			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Stacks: j.Stacks, Workers: j.Workers})
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Set: reduced(name), Stack: j.Stack, Stacks: j.Stacks,
+				Workers: j.Workers})
 			return r, err
 		}})
 	if err != nil {

@@ -18,11 +18,18 @@ import (
 
 var update = flag.Bool("update", false, "write golden.txt and the samples of docs from what the program prints")
 
+// long reports whether tests run whole what takes minutes.
+func long() bool { return os.Getenv("HOPSCOPE_LONG") != "" }
+
+// reduced are the changes with which tests run a shipped scenario: those that make a smaller one of one that takes
+// minutes, as its page and golden.txt show it.
+func reduced(name string) []string { return scenario.Reduced(name) }
+
 // reportOf runs a shipped scenario and returns what `hopscope run` prints where
 // there is no terminal: 100 columns, no colour.
-func reportOf(t *testing.T, name string) []byte {
+func reportOf(t *testing.T, name string, set ...string) []byte {
 	t.Helper()
-	r, _, err := run.Do(context.Background(), run.Options{Scenario: name, Workers: 2})
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: name, Set: set, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +40,8 @@ func reportOf(t *testing.T, name string) []byte {
 	return b.Bytes()
 }
 
-// Every shipped scenario prints what its golden.txt holds.
+// Every shipped scenario prints what its golden.txt holds, one that takes minutes in its reduced form; HOPSCOPE_LONG
+// runs it whole, against whole.txt.
 func TestGolden(t *testing.T) {
 	list := run.List()
 	if len(list) == 0 {
@@ -42,21 +50,30 @@ func TestGolden(t *testing.T) {
 	for _, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			got, file := reportOf(t, s.Name), filepath.Join(s.Name, "golden.txt")
-			if *update {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatalf("%v; make golden writes it", err)
-			}
-			if line, a, b := firstDifference(string(want), string(got)); line > 0 {
-				t.Errorf("%s line %d\nwant %s\ngot  %s\nmake golden writes what is printed now; read the difference before committing it", file, line, a, b)
+			golden(t, filepath.Join(s.Name, "golden.txt"), reportOf(t, s.Name, s.Reduced...))
+			if s.Reduced != nil && long() {
+				golden(t, filepath.Join(s.Name, "whole.txt"), reportOf(t, s.Name))
 			}
 		})
+	}
+}
+
+// golden holds that a file has what was printed; with -update it writes it.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v; make golden writes it", err)
+	}
+	if line, a, b := firstDifference(string(want), string(got)); line > 0 {
+		t.Errorf("%s line %d\nwant %s\ngot  %s\nmake golden writes what is printed now; read the difference before committing it",
+			file, line, a, b)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, v, err := run.Do(context.Background(), run.Options{Scenario: s.Name, Workers: 2})
+			r, v, err := run.Do(context.Background(), run.Options{Scenario: s.Name, Set: s.Reduced, Workers: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func changes(t *testing.T, name, page string) string {
 		if len(cells) != 7 {
 			t.Fatalf("a table of changes has five columns: %s", line)
 		}
-		o := run.Options{Scenario: name, Workers: 2}
+		o := run.Options{Scenario: name, Workers: 2, Set: reduced(name)}
 		for _, m := range set.FindAllStringSubmatch(cells[1], -1) {
 			o.Set = append(o.Set, m[1]+m[2])
 		}

@@ -23,13 +23,15 @@ func seedsOf(t *testing.T, name string) []byte {
 	t.Helper()
 	c, err := compare.Run(context.Background(), compare.Options{Stacks: []string{""}, Seeds: pageSeeds, Workers: 2,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
-			r, _, err := run.Do(ctx, run.Options{Scenario: name, Seed: j.Seed, Workers: j.Workers})
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Set: reduced(name), Seed: j.Seed,
+				Workers: j.Workers})
 			return r, err
 		}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _, err := run.Do(context.Background(), run.Options{Scenario: name, Seed: &c.Seeds[0], Workers: 2})
+	first, _, err := run.Do(context.Background(), run.Options{Scenario: name, Set: reduced(name), Seed: &c.Seeds[0],
+		Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,11 @@ func TestSeeds(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			got := string(seedsOf(t, s.Name))
-			command := fmt.Sprintf("$ go run ./cmd/hopscope run %s --seeds %d\n", s.Name, pageSeeds)
+			changed := ""
+			for _, set := range s.Reduced {
+				changed += " --set '" + set + "'"
+			}
+			command := fmt.Sprintf("$ go run ./cmd/hopscope run %s%s --seeds %d\n", s.Name, changed, pageSeeds)
 			if s.Name == "incast-4to1" {
 				readmeShows(t, command, got)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -115,11 +116,22 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	return f.write(c, base, result)
 }
 
+// tellLong says before a scenario that takes minutes is run several times how to make a smaller one of it.
+func tellLong(w io.Writer, name string, set []string, runs int, quiet bool) {
+	small := scenario.Reduced(name)
+	if quiet || small == nil || runs < 2 || len(set) > 0 && slices.Equal(set[:min(len(set), len(small))], small) {
+		return
+	}
+	fmt.Fprintf(w, "hopscope: %s takes minutes, and this runs it up to %d times; a smaller one of its kind: --set '%s'\n",
+		name, runs, strings.Join(small, "' --set '"))
+}
+
 // runAll runs base with every stack and seed of opt, with progress until all have ended or
 // the user interrupts them. Until stop is called, an interrupt is one of ctx.
 func runAll(c *cobra.Command, base run.Options, opt compare.Options, silent bool, p Pipeline) (
 	ctx context.Context, result *compare.Comparison, stop func(), err error) {
 	stderr := c.ErrOrStderr()
+	tellLong(stderr, base.Scenario, base.Set, len(opt.Stacks)*opt.Seeds, silent)
 	watch := &watcher{meter: newMeter(stderr, silent), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
 	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
 		one := base

@@ -32,6 +32,9 @@ func TestProgressLine(t *testing.T) {
 			2 * time.Second, "at 1.00 s, 1.0 M events/s"},
 		{"all delivered: nothing left to estimate", run.Progress{Now: units.Second, Events: 2_000_000, DeliveredBytes: 100, TotalBytes: 100, Completed: 1, Messages: 1},
 			2 * time.Second, "100 %, at 1.00 s, 1 of 1 messages, 1.0 M events/s"},
+		{"steps of a job, and what their kernels and messages have to do", run.Progress{Now: units.Second, Stop: units.Never,
+			Events: 2_000_000, DeliveredBytes: 1, TotalBytes: 100, StepsOver: 1, Steps: 4, Done: 30, Work: 100},
+			3 * time.Second, " 30 %, about 7s left, at 1.00 s, 1 of 4 steps, 667 k events/s"},
 	} {
 		if got := progressLine(tt.p, tt.elapsed); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

@@ -104,6 +104,7 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags, p Pipeline) erro
 		src.Check = func(v *scenario.Valid) error { return checkSubject(v, args[1]) }
 	}
 	stderr := c.ErrOrStderr()
+	tellLong(stderr, src.Scenario, src.Set, f.runs, f.quiet)
 	meter := newMeter(stderr, f.quiet)
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
 		meter.clear()

@@ -130,7 +130,7 @@ func (v *values) add(key, text string) {
 // flatten takes the single values below a node. A list of single values is one.
 func (v *values) flatten(path string, n *tree.Node) {
 	switch {
-	case path == "name" || path == "description" || path == "symptoms": // they change nothing
+	case path == "name" || path == "description" || path == "symptoms", strings.HasPrefix(path, "reduced"): // they change nothing
 	case n.Kind == tree.Mapping && len(n.Fields) > 0:
 		for _, f := range n.Fields {
 			v.flatten(strings.TrimPrefix(path+"."+f.Key, "."), f.Value)

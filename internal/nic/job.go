@@ -402,7 +402,8 @@ func (h *Host) JobRuns(of, rank int) []JobRun {
 // DropJobRuns drops what JobRuns returns, of a step that is over at the rank.
 func (h *Host) DropJobRuns(of, rank int) {
 	if s := &h.programs.jobs[of].ranks[rank]; len(s.over) > 0 {
-		s.spare, s.over = s.over[0], slices.Delete(s.over, 0, 1)
+		s.spare = s.over[0]
+		s.over = slices.Delete(s.over, 0, 1)
 	}
 }
 

@@ -63,6 +63,29 @@ func TestFiguresAreThoseOfJSON(t *testing.T) {
 	}
 }
 
+// smallJob is a step of two stages.
+const smallJob = `name: two stages
+topology: {rail: {servers: 2, rails: 8, link: 200Gbps}}
+server: dgx-a100
+jobs:
+  - name: step
+    steps: 2
+    ranks: [h0/gpu0, h0/gpu1, h1/gpu0, h1/gpu1]
+    model: {layers: 4, hidden: 256, heads: 4, sequence: 256, vocabulary: 512, tp: 2, pp: 2, batch: 4}
+`
+
+// Figures of a training step too, and its lanes and bars are drawn.
+func TestFiguresOfSteps(t *testing.T) {
+	html, doc := written(t, simulate(t, "steps.yaml", smallJob))
+	compareAll(t, "steps", html, doc, 300)
+	for _, want := range []string{"figure lanes-0", "figure ranks-0", "rank 2, h1 gpu0", "receive activations", "bubble: ranks have nothing",
+		"figure job-critical-0"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+}
+
 // compareAll compares the figures of a page with their places, at least so many.
 func compareAll(t *testing.T, name, html string, doc *audit.Document, least int) {
 	t.Helper()

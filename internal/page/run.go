@@ -101,10 +101,22 @@ func (b *builder) opening() {
 
 // keys are the figures that everybody asks for first.
 func (b *builder) keys() []Key {
-	m, t := &b.s.Messages, &b.s.Totals
+	m := &b.s.Messages
 	at := "/summary/messages/"
-	keys := []Key{{"messages", count(int64(m.Messages), at+"messages")}, {"completed", count(int64(m.Completed),
-		at+"completed")}}
+	var keys []Key
+	for k := range b.r.Jobs {
+		j := &b.r.Jobs[k]
+		if j.EndPS[0] >= 0 {
+			f := duration(j.EndPS[0]-j.StartPS, figure.Pointer("jobs", k, "end_ps", "0"))
+			f.From = figure.Pointer("jobs", k, "start_ps")
+			keys = append(keys, Key{"first step of " + j.Workload, f})
+		}
+	}
+	if len(keys) > 0 && m.Messages == 0 {
+		return append(keys, b.networkKeys()...)
+	}
+	keys = append(keys, Key{"messages", count(int64(m.Messages), at+"messages")}, Key{"completed", count(int64(m.Completed),
+		at+"completed")})
 	if m.Failed > 0 {
 		keys = append(keys, Key{"failed", count(int64(m.Failed), at+"failed")})
 	}
@@ -120,11 +132,17 @@ func (b *builder) keys() []Key {
 	if f := b.s.Fairness; len(f) > 0 && f[0].Workload == "" {
 		keys = append(keys, Key{"fairness (Jain)", jain(f[0].Jain, "/summary/fairness/0/jain")})
 	}
+	return append(keys, b.networkKeys()...)
+}
+
+// networkKeys are those of queues and what came of them.
+func (b *builder) networkKeys() (keys []Key) {
+	t := &b.s.Totals
 	if i := deepest(b.r); i >= 0 {
 		keys = append(keys, Key{"peak queue", size(b.r.Ports[i].PeakQueueBytes, figure.Pointer("ports", i,
 			"peak_queue_bytes"))})
 	}
-	at = "/summary/totals/"
+	at := "/summary/totals/"
 	for _, k := range []Key{{"marks", count(t.Marked, at+"marked")}, {"pauses", count(t.PausesSent, at+"pauses_sent")},
 		{"time held", duration(t.HeldPS, at+"held_ps")}, {"drops", count(t.Dropped, at+"dropped")},
 		{"rate cuts", count(t.RateCuts, at+"rate_cuts")}, {"sent again", size(t.ResentBytes, at+"retransmitted_bytes")},

@@ -50,7 +50,7 @@ func TestDeterminism(t *testing.T) {
 // two of them, an eighth of the work, and a storm lasts for 4 ms of a second.
 func shipped(t *testing.T, name string) *scenario.Valid {
 	t.Helper()
-	var set []string
+	set := scenario.Reduced(name)
 	switch name {
 	case "allreduce-8x8":
 		set = []string{"workload[0].collective.channels=2"}

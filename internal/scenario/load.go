@@ -28,6 +28,7 @@ import (
 type Info struct {
 	Name, Description string
 	Symptoms          []Symptom
+	Reduced           []string // changes that make a smaller one of it; nil: it takes no minutes
 }
 
 // List returns the shipped scenarios in alphabetical order.
@@ -47,6 +48,7 @@ func List() []Info {
 			if y := root.Get("symptoms"); y != nil {
 				info.Symptoms = symptomsOf(y)
 			}
+			info.Reduced = reducedOf(root)
 		}
 		out = append(out, info)
 	}
@@ -414,6 +416,7 @@ func (r *resolver) headerKeys() []key {
 		lineKey("name", &v.Name, "Name in reports.").otherwise("the file's"),
 		lineKey("description", &v.Description, "One sentence, for people.").otherwise("empty"),
 		r.symptomsKey(),
+		r.reducedKey(),
 		textKey("seed", "0 to 2^64-1", jsonSchema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+$"}, func(o object, text string) {
 			n, err := strconv.ParseUint(text, 10, 64)
 			if err != nil {

@@ -61,7 +61,7 @@ func ns3Keys() (section []key) {
 // resolveNS3Scenario reads a scenario whose ns3 section puts the rules of the
 // ns-3 RDMA simulators in place of all device settings.
 func (r *resolver) resolveNS3Scenario(root *node) {
-	allowed := []string{"name", "description", "symptoms", "seed", "topology", "measure", "triggers", "workload", "noise",
+	allowed := []string{"name", "description", "symptoms", "reduced", "seed", "topology", "measure", "triggers", "workload", "noise",
 		"ns3"}
 	r.setDefaults()
 	r.keys = r.rootKeys()

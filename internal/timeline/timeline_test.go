@@ -70,6 +70,40 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
+// A rank of a job has a track for what it spends its time on, which adds up to its account, and one for each stream.
+func TestJobTracks(t *testing.T) {
+	r, b := draw(t, run.Options{Scenario: "steps.yaml", Trace: true, Text: []byte(`name: two stages
+topology: {rail: {servers: 2, rails: 8, link: 200Gbps}}
+server: dgx-a100
+jobs:
+  - name: step
+    ranks: [h0/gpu0, h0/gpu1, h1/gpu0, h1/gpu1]
+    model: {layers: 4, hidden: 256, heads: 4, sequence: 256, vocabulary: 512, tp: 2, pp: 2, batch: 4}
+`)})
+	s := readTrace(t, b)
+	k := &checker{T: t, r: r, categories: map[string]int{}}
+	for _, x := range s.order {
+		k.track(x)
+	}
+	for _, c := range []string{"compute", "collective", "message", "wait", "bubble, other rank has not come"} {
+		if k.categories[c] == 0 {
+			t.Errorf("nothing of the category %q: %v", c, k.categories)
+		}
+	}
+	j := &r.Jobs[0]
+	for i := range j.Times {
+		x := &j.Times[i]
+		if x.Kind == record.JobIdle {
+			continue
+		}
+		track := fmt.Sprintf("job step / rank %d, h%d gpu%d / spends its time on: %s", x.Rank, x.Rank/2, x.Rank%2,
+			record.JobSays(x.Kind, x.What))
+		if k.sums[track] != x.TimePS {
+			t.Errorf("%s: %v, want %v", track, k.sums[track], x.TimePS)
+		}
+	}
+}
+
 // checker compares a timeline with the run that it is of.
 type checker struct {
 	*testing.T

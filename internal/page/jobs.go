@@ -68,7 +68,7 @@ func drawnRanks(j *record.Job) (ranks []int) {
 
 // shares are what ranks of a job spent their time on.
 func (b *builder) shares(j *record.Job, k int) *Table {
-	t := &Table{ID: "job-shares-" + strconv.Itoa(k), Title: "Where ranks' time goes, in all steps", Columns: []Column{{Title: "What"},
+	t := &Table{ID: "job-shares-" + strconv.Itoa(k), Title: "Where ranks' time goes", Columns: []Column{{Title: "What"},
 		{"Mean", true}, {"Share", true}, {"Least", true}, {"of rank", true}, {"Most", true}, {"of rank", true}}}
 	total := metrics.JobTotal(j)
 	places := map[record.JobTime]string{} // of a rank's row; looked up, never iterated
@@ -97,7 +97,7 @@ func (b *builder) shares(j *record.Job, k int) *Table {
 // jobCalls are what ranks of a job called.
 func (b *builder) jobCalls(j *record.Job, k int) *Table {
 	t := &Table{ID: "job-calls-" + strconv.Itoa(k), Title: "Calls", Filter: len(j.Calls) > 20, Columns: []Column{
-		{Title: "Call"}, {"Size", true}, {"Times", true}, {"Time, summed", true}, {"Longest", true},
+		{Title: "Calls"}, {"Size", true}, {"Times", true}, {"Time, summed", true}, {"Longest", true},
 		{"Waited for the last, summed", true}, {"Last most often: rank", true}, {"Times", true}}}
 	for i := range j.Calls {
 		c := &j.Calls[i]

@@ -15,11 +15,10 @@ type Job struct {
 	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
 	Peak float64 `json:"peak_flops_per_s,omitempty"`
 	// AlonePS is what a step takes in the mean where nothing else runs; 0: it was not run alone.
-	AlonePS units.Time `json:"alone_ps,omitempty"`
-	// Stages, MicroBatches and Chunks are those of its pipeline; Stages 0: it has none that is known.
-	Stages       int `json:"stages,omitempty"`
-	MicroBatches int `json:"micro_batches,omitempty"`
-	Chunks       int `json:"chunks,omitempty"`
+	AlonePS      units.Time `json:"alone_ps,omitempty"`
+	Stages       int        `json:"stages,omitempty"`        // of its pipeline; 0: it has none that is known
+	MicroBatches int        `json:"micro_batches,omitempty"` // that each stage goes through in a step
+	Chunks       int        `json:"chunks,omitempty"`        // of a stage, in the interleaved schedule
 	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
@@ -28,10 +27,11 @@ type Job struct {
 	Open []JobOpen `json:"open,omitempty"`
 	// Critical is the critical path from the start to the last end; see Collective.Critical.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
-	// Lanes are those of some ranks in step LaneStep, counted from 1, of a run that was asked for a page: of each rank
-	// what it spent its time on, and then its streams.
-	LaneStep int       `json:"lane_step,omitempty"`
-	Lanes    []JobLane `json:"lanes,omitempty"`
+	// LaneStep is the step that Lanes are of, from 1.
+	LaneStep int `json:"lane_step,omitempty"`
+	// Lanes are those of some ranks over a step, of a run that was asked for a page: of each rank what it spent its time
+	// on, and then its streams.
+	Lanes []JobLane `json:"lanes,omitempty"`
 }
 
 // StepOver is a step of a job that is over.
@@ -45,9 +45,9 @@ type StepOver struct {
 
 // JobLane is a stream of a rank over time, or what the rank spent its time on.
 type JobLane struct {
-	Rank   int    `json:"rank"`
-	Host   string `json:"host"`
-	Device string `json:"device,omitempty"`
+	Rank   int    `json:"rank"`             // from 0
+	Host   string `json:"host"`             // where it is
+	Device string `json:"device,omitempty"` // its GPU
 	Stream string `json:"stream,omitempty"` // "": what the rank spent its time on
 	// Spans are in the order of their begins. Those shorter than a part in 1200 of the step are put together.
 	Spans []JobSpan `json:"spans"`
@@ -55,13 +55,13 @@ type JobLane struct {
 
 // JobSpan is a piece of a lane.
 type JobSpan struct {
-	FromPS units.Time `json:"from_ps"`
-	PS     units.Time `json:"ps"`
+	FromPS units.Time `json:"from_ps"` // when it begins
+	PS     units.Time `json:"ps"`      // how long it is
 	BusyPS units.Time `json:"busy_ps"` // the part of it in which operations ran
 	// Kind is of a stream "compute", "collective", "message", "copy" or "host", of a rank that of JobTime.
 	Kind  string `json:"kind"`
 	Name  string `json:"name,omitempty"` // of the first operation, or what most of it was spent on
-	Count int    `json:"operations"`
+	Count int    `json:"operations"`     // that were put together in it
 }
 
 // Kinds of what a stream runs.

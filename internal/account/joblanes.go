@@ -45,13 +45,12 @@ func (x *jobBook) drawn(last int, end units.Time) (ranks []int) {
 // laneBook makes the lanes of a rank. A nil one makes none.
 type laneBook struct {
 	*jobBook
-	rank     int
-	least    units.Time // what is shorter is put together
-	from     units.Time
-	states   record.JobLane
-	sums     map[string]units.Time // of the piece of states at hand, by kind; looked up, never iterated
-	longest  units.Time
-	foremost timeKey
+	rank    int
+	least   units.Time // what is shorter is put together
+	from    units.Time
+	states  record.JobLane
+	sums    map[string]units.Time // of the piece of states at hand, by kind; looked up, never iterated
+	longest units.Time
 }
 
 // newLanes begins the lanes of a rank in a step that goes from one time to another.

@@ -92,6 +92,8 @@ type Answer struct {
 	StagedPS float64 `json:"staged_ps,omitempty"`
 	// Calls is what the calls do without the data; nil: there are none, or data cannot be taken away.
 	Calls *CallsAlone `json:"rpc_alone,omitempty"`
+	// Apart is what calls on TCP do on a second network, where the data's has no TCP; nil: they share it.
+	Apart *CallsAlone `json:"rpc_on_second_network,omitempty"`
 	// Cost is in Advice.Currency; nil: there are no prices.
 	Cost  *Cost   `json:"cost,omitempty"`
 	Watch []Watch `json:"watch,omitempty"`
@@ -132,6 +134,7 @@ type Advice struct {
 	Currency string   `json:"currency,omitempty"`
 	Answers  []Answer `json:"columns"`
 	Data     Verdict  `json:"data_plane"`
+	NotShown []string `json:"not_shown"` // of the recommended data plane, see notShown
 	Control  Verdict  `json:"control_plane"`
 }
 
@@ -174,6 +177,7 @@ func Of(scenario, about string, runs Runs, prices *Prices) *Advice {
 	}
 	a.Data = a.dataPlane(runs, prices)
 	a.Control = a.controlPlane(runs.CallsOver)
+	a.NotShown = notShown(a.Best())
 	return a
 }
 
@@ -252,18 +256,36 @@ func answerOf(c Choice, s Setting, runs Runs, prices *Prices) Answer {
 	if o := runs.Staged[s.Stack]; o != nil {
 		a.StagedPS = judged(o)
 	}
-	if alone := runs.Calls[s.Stack]; len(alone) > 0 {
-		a.Calls = &CallsAlone{spread(alone, func(o *Seen) float64 { return float64(o.CallP99) }), spread(alone, cores),
-			spread(alone, allCores)}
+	a.Calls = callsAlone(runs.Calls[s.Stack])
+	second := runs.CallsOver == tcp && a.CallsOver != tcp
+	if second {
+		a.Apart = callsAlone(runs.Calls["tcp"])
 	}
 	if prices != nil {
 		a.Cost = prices.of(&a)
-		if runs.CallsOver == tcp && a.CallsOver != tcp { // they need a network of their own
-			a.Cost.beside(prices, &a, runs.Calls["tcp"])
+		if second {
+			a.Cost.beside(prices, &a, a.Apart)
 		}
 	}
 	a.Watch = watch(seen, a.Layers)
 	return a
+}
+
+// callsAlone is what calls did in runs without data; nil: there are none.
+func callsAlone(seen []*Seen) *CallsAlone {
+	if len(seen) == 0 {
+		return nil
+	}
+	return &CallsAlone{spread(seen, func(o *Seen) float64 { return float64(o.CallP99) }), spread(seen, cores),
+		spread(seen, allCores)}
+}
+
+// DataCores is how many cores data keep busy at all hosts together, without those that calls keep busy by themselves.
+func (a *Answer) DataCores() float64 {
+	if a.Calls == nil {
+		return a.AllCores.Median
+	}
+	return max(a.AllCores.Median-a.Calls.all.Median, 0)
 }
 
 // base says what a column is made of.
@@ -293,22 +315,21 @@ func judged(o *Seen) float64 {
 
 // of is what a column costs.
 func (p *Prices) of(a *Answer) *Cost {
-	c := &Cost{Parts: p.bought(a), Cores: a.AllCores.Median * p.Core,
+	c := &Cost{Parts: p.bought(a), Cores: a.DataCores() * p.Core,
 		Parameters: float64(a.SwitchParameters+a.ControlParameters) * p.Parameter}
 	if a.Calls != nil {
-		c.CallCores = min(a.Calls.all.Median*p.Core, c.Cores)
-		c.Cores -= c.CallCores
+		c.CallCores = min(a.Calls.all.Median, a.AllCores.Median) * p.Core
 	}
 	c.Total = c.Parts + c.Cores + c.Parameters + c.CallCores
 	return c
 }
 
 // beside adds a second network of as many Ethernet parts, on which calls go over TCP and do what they did alone.
-func (c *Cost) beside(p *Prices, a *Answer, alone []*Seen) {
+func (c *Cost) beside(p *Prices, a *Answer, alone *CallsAlone) {
 	c.Second = p.bought(&Answer{Switches: a.Switches, Cables: a.Cables, Cards: a.Cards})
 	c.Total += c.Second - c.CallCores
-	if c.CallCores = 0; len(alone) > 0 {
-		c.CallCores = spread(alone, allCores).Median * p.Core
+	if c.CallCores = 0; alone != nil {
+		c.CallCores = alone.all.Median * p.Core
 	}
 	c.Total += c.CallCores
 }

@@ -34,6 +34,9 @@ func TestPrices(t *testing.T) {
 		{"  rdma_card", "  rdmacard", `did you mean "rdma_card"?`},
 		{"infiniband:", "infinband:", `did you mean "infiniband"?`},
 		{"core: 150 USD", "", "core has no price"},
+		{"infiniband:\n  switch: 28000 USD\n  cable: 180 USD\n  card: 1500 USD\n", "",
+			"there are no prices for infiniband, which advise weighs; give its switch, cable, card"},
+		{string(text), "\n", "p.yaml:1:1: the file is empty; it needs ethernet, infiniband, core and parameter"},
 	} {
 		_, bad := ReadPrices("p.yaml", []byte(strings.Replace(string(text), c.old, c.new, 1)))
 		if bad == nil || !strings.Contains(bad.Error(), c.want) || !strings.HasPrefix(bad.Error(), "p.yaml") {
@@ -112,6 +115,11 @@ func TestRules(t *testing.T) {
 		for _, s := range a.Data.Steps {
 			rules = append(rules, s.Rule)
 		}
+		for _, s := range a.Data.Steps { // what stands behind the colon is what the words before it say
+			if !strings.HasSuffix(s.States, " is out") {
+				t.Errorf("%s: rule %s says %q of what it takes away, %v", c.name, s.Rule, s.States, s.Out)
+			}
+		}
 		if best := a.Best(); best == nil || best.Full() != c.want || !slices.Contains(rules, c.rule) {
 			t.Errorf("%s: %q by %v, want %q by %s", c.name, a.Data.Text, rules, c.want, c.rule)
 		}
@@ -127,6 +135,34 @@ func TestRules(t *testing.T) {
 	runs.Seen["infiniband"] = seenOf(60, 130)
 	if a := Of("s", "", runs, nil); !strings.Contains(a.Data.Text, "not firm") {
 		t.Errorf("%q of seeds that choose otherwise", a.Data.Text)
+	}
+}
+
+// A page says what its runs did not put to the test: that nothing was held back, that one switch makes no victims.
+func TestNotShown(t *testing.T) {
+	of := func(fabric catalog.Fabric, switches int, held float64, control int) string {
+		return strings.Join(notShown(&Answer{Data: catalog.Layering{Fabric: fabric}, Switches: switches, ControlParameters: control,
+			HeldPS: Spread{Most: held}, PeakQueue: Spread{Most: 24.4e6}}), "\n")
+	}
+	for _, c := range []struct {
+		text      string
+		has, lack []string
+	}{
+		{of(catalog.LosslessEthernet, 1, 0, 0), []string{"PFC paused nobody", "24.4 MB", "With one switch", "PFC alone"}, nil},
+		{of(catalog.LosslessEthernet, 4, 5, 28), []string{"claims 30 32"}, []string{"nobody", "one switch", "PFC alone"}},
+		{of(catalog.CreditedFabric, 4, 0, 0), []string{"nobody waited for credits", "claims 33"}, []string{"PFC"}},
+		{of(catalog.LossyEthernet, 1, 0, 0), nil, []string{"hold"}},
+	} {
+		for _, s := range c.has {
+			if !strings.Contains(c.text, s) {
+				t.Errorf("%q lacks %q", c.text, s)
+			}
+		}
+		for _, s := range c.lack {
+			if strings.Contains(c.text, s) {
+				t.Errorf("%q has %q", c.text, s)
+			}
+		}
 	}
 }
 
@@ -169,7 +205,15 @@ func TestControlPlane(t *testing.T) {
 	if got, want := *a.column("RoCEv2 (lossless)").Cost, (Cost{1420, 90, 0, 30, 0, 1540}); got != want {
 		t.Errorf("cost of RoCEv2 %+v, want %+v", got, want)
 	}
-	if got, want := *a.column("InfiniBand").Cost, (Cost{2620, 105, 0, 30, 1220, 3975}); got != want {
+	ib := a.column("InfiniBand")
+	if ib.Apart == nil || ib.Apart.P99PS.Median != 40 || a.column("RoCEv2 (lossless)").Apart != nil ||
+		of(50, 70, "RC").column("InfiniBand").Apart != nil {
+		t.Errorf("calls on TCP beside InfiniBand on a second network: %+v", ib.Apart)
+	}
+	if got := ib.DataCores(); got != 1.75 {
+		t.Errorf("data keep %g cores busy, want 2 less the quarter of the calls", got)
+	}
+	if got, want := *ib.Cost, (Cost{2620, 105, 0, 30, 1220, 3975}); got != want {
 		t.Errorf("cost of InfiniBand %+v, want %+v", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/tree"
 )
@@ -30,6 +31,10 @@ var amount = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?) ([A-Z]{3})$`)
 // ReadPrices reads a file of prices. The error is one line with file, line and column.
 func ReadPrices(file string, text []byte) (*Prices, *tree.Error) {
 	root, bad := tree.Parse(file, text)
+	if bad != nil && len(strings.TrimSpace(string(text))) == 0 {
+		return nil, tree.Pos{File: file, Line: 1, Col: 1}.Errorf("the file is empty; it needs ethernet, infiniband, core and " +
+			"parameter")
+	}
 	if bad != nil {
 		return nil, bad
 	}
@@ -78,7 +83,7 @@ func (d *priceReader) section(at tree.Pos, name string, n *tree.Node, keys []str
 func (d *priceReader) parts(root *tree.Node, at tree.Pos, name string, keys []string, to []*float64) {
 	n := root.Get(name)
 	if n == nil {
-		d.fail(at, "there are no prices for %s, which advise weighs; give its %v", name, keys)
+		d.fail(at, "there are no prices for %s, which advise weighs; give its %s", name, strings.Join(keys, ", "))
 		return
 	}
 	d.section(n.Pos, name, n, keys)

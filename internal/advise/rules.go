@@ -26,12 +26,12 @@ const interfered = 2
 
 // dataRules are for the data plane, in order.
 func dataRules(currency string) []rule {
-	last := rule{"tuning", "without prices, of those alike the one with the fewest parameters of switches and " +
-		"congestion control stays",
+	last := rule{"tuning", "without prices, what has more parameters of switches and congestion control than another " +
+		"of those alike is out",
 		least(func(a *Answer) float64 { return float64(a.SwitchParameters + a.ControlParameters) },
 			func(x float64) string { return fmt.Sprintf("%.0f", x) }, "parameters")}
 	if currency != "" {
-		last = rule{"cost", "of those alike, the cheapest at your prices stays",
+		last = rule{"cost", "what costs more at your prices, both planes together, than another of those alike is out",
 			least(func(a *Answer) float64 { return a.Cost.Total },
 				func(x float64) string { return metrics.FormatCount(int64(x + 0.5)) }, currency)}
 	}
@@ -39,7 +39,7 @@ func dataRules(currency string) []rule {
 		{"ends", "what does not carry every message with every seed is out", ends},
 		{"time", "what takes longer in the median than another with any seed, and by more than 5 %, is out", slower(dataPS)},
 		last,
-		{"cores", "of those still alike, the one that keeps the fewest cores busy stays",
+		{"cores", "what keeps more cores busy, calls included, than another of those still alike is out",
 			least(func(a *Answer) float64 { return a.AllCores.Median },
 				func(x float64) string { return fmt.Sprintf("%.3g", x) }, "cores")},
 	}
@@ -125,7 +125,7 @@ func (a *Advice) dataPlane(runs Runs, prices *Prices) Verdict {
 	v := Verdict{Name: best.Name, Steps: steps,
 		Text: fmt.Sprintf("%s (stack %s): %s %s", best.Full(), best.Stack, a.Judged, TimeText(&best.DataPS))}
 	if alike := a.alike(best); a.Currency == "" && alike != "" {
-		v.Text += "; as fast, as far as these seeds tell: " + alike + ", so that prices should decide (--prices)"
+		v.Text += "; as fast, as far as " + seedsText(len(a.Seeds)) + ": " + alike + ", so that prices should decide (--prices)"
 	}
 	seeds, firm := a.bySeed(best, runs, prices)
 	if !firm {
@@ -145,6 +145,14 @@ func (a *Advice) dataPlane(runs Runs, prices *Prices) Verdict {
 		}
 	}
 	return v
+}
+
+// seedsText is what speaks for a figure.
+func seedsText(n int) string {
+	if n == 1 {
+		return "one seed tells"
+	}
+	return "these seeds tell"
 }
 
 // alike lists the columns that the rule of time leaves beside one.
@@ -178,7 +186,7 @@ func (a *Advice) otherwise(rules []rule, best *Answer, i int, o *Answer) string 
 	case other.Name == best.Name:
 		return text + ", and changes nothing."
 	default:
-		return text + ", which would make it " + other.Full() + "."
+		return text + ", with which the advice would be " + other.Full() + "."
 	}
 }
 
@@ -206,7 +214,7 @@ func (a *Advice) bySeed(best *Answer, runs Runs, prices *Prices) (text string, f
 		}
 		all := columns(one, prices)
 		if other, _ := apply(dataRules(a.Currency), pointers(all)); other != nil && other.Full() != best.Full() {
-			differ = append(differ, fmt.Sprintf("seed %d alone would make it %s", seed, other.Full()))
+			differ = append(differ, fmt.Sprintf("with seed %d alone the advice would be %s", seed, other.Full()))
 		}
 	}
 	if len(differ) > 0 {
@@ -310,8 +318,14 @@ func (a *Advice) controlPlane(over string) Verdict {
 	}
 	for i := range a.Answers {
 		if o := &a.Answers[i]; o.Name != data.Name && o.Out == "" && o.CallP99PS != nil {
-			v.Changes = append(v.Changes, fmt.Sprintf("Data over %s, on one network: p99 of calls over %s %s.", o.Full(),
-				o.CallsOver, TimeText(o.CallP99PS)))
+			if o.Apart == nil {
+				v.Changes = append(v.Changes, fmt.Sprintf("Data over %s, on one network: p99 of calls over %s %s.", o.Full(),
+					o.CallsOver, TimeText(o.CallP99PS)))
+				continue
+			}
+			v.Changes = append(v.Changes, fmt.Sprintf("Data over %s: calls over TCP then need a network of their own, p99 %s; "+
+				"programs that speak verbs share that of the data, p99 %s over %s.", o.Full(), TimeText(&o.Apart.P99PS),
+				TimeText(o.CallP99PS), o.CallsOver))
 		}
 	}
 	return v

@@ -84,8 +84,8 @@ func twoNetworksTwoPlanes() Claim {
 		Says: Text{"InfiniBand for data and TCP over Ethernet for control go together: calls do not notice what the " +
 			"data plane does.",
 			"数据面用 InfiniBand、控制面用以太网上的 TCP，两者互不干扰：数据面再忙，调用时延也不受影响。"},
-		Setup: Text{"Two hosts send {size} each to a third over InfiniBand at {rate}, and call it over TCP on a 25 Gb/s " +
-			"Ethernet of its own.",
+		Setup: Text{"Two hosts send {size} each to a third over InfiniBand at {rate}, one of which calls it over TCP on a " +
+			"25 Gb/s Ethernet of its own.",
 			"两台主机经 InfiniBand 向第三台各发送 {size}，链路 {rate}；同时在独立的 25 Gb/s 以太网上经 TCP 调用它。"},
 		Base: "incast-4to1", Set: []string{twoNetworks, stack("infiniband")}, Rate: "400Gbps", Size: "4MB",
 		Variants: []Variant{

@@ -117,7 +117,10 @@ func adviceBlocks(a *advise.Advice) []adviceBlock {
 	if a.Bytes > 0 {
 		carried += ", " + metrics.FormatBytes(a.Bytes) + " in all"
 	}
-	carried += ". Figures are medians over seeds."
+	carried += "."
+	if len(a.Seeds) > 1 {
+		carried += " Figures are medians over seeds."
+	}
 	top := adviceBlock{text: []string{carried}}
 	if a.About != "" {
 		top.text = []string{a.About, carried}
@@ -130,6 +133,9 @@ func adviceBlocks(a *advise.Advice) []adviceBlock {
 	if a.Data.WhatIf != nil {
 		out = append(out, adviceBlock{head: "What holds it up", text: []string{"Each is a run with one thing changed, " +
 			"with the first seed."}, bullets: a.Data.WhatIf})
+	}
+	if len(a.NotShown) > 0 {
+		out = append(out, adviceBlock{head: "What these runs do not show", bullets: a.NotShown})
 	}
 	if a.CallsN > 0 {
 		out = append(out, adviceBlock{head: "Control plane", table: adviceTable(a, callRows(a))})
@@ -191,6 +197,10 @@ func dataRows(a *advise.Advice) []adviceRow {
 	if !strings.HasPrefix(a.Judged, "p99") {
 		judged = "first to last"
 	}
+	too := "" // processors do not tell data from calls
+	if a.CallsN > 0 {
+		too = ", calls too"
+	}
 	rows := []adviceRow{
 		{"position: API", func(o *advise.Answer) string { return o.Data.API.String() }},
 		{"  transport", func(o *advise.Answer) string { return o.Data.TransportNames() }},
@@ -211,8 +221,9 @@ func dataRows(a *advise.Advice) []adviceRow {
 		{"  frames dropped", figure(func(o *advise.Answer) *advise.Spread { return &o.Dropped }, metrics.FormatCount)},
 		{"  bytes sent again", figure(func(o *advise.Answer) *advise.Spread { return &o.Resent }, metrics.FormatBytes)},
 		{"  deepest queue", figure(func(o *advise.Answer) *advise.Spread { return &o.PeakQueue }, metrics.FormatBytes)},
-		{"CPU: cores, busiest host", func(o *advise.Answer) string { return fmt.Sprintf("%.2f", o.Cores.Median) }},
-		{"  copied by cores", figure(func(o *advise.Answer) *advise.Spread { return &o.Copied }, metrics.FormatBytes)},
+		{"CPU: cores, busiest host" + too, func(o *advise.Answer) string { return fmt.Sprintf("%.2f", o.Cores.Median) }},
+		{"  data alone, all hosts", func(o *advise.Answer) string { return fmt.Sprintf("%.2f", o.DataCores()) }},
+		{"  copied by cores" + too, figure(func(o *advise.Answer) *advise.Spread { return &o.Copied }, metrics.FormatBytes)},
 		{"GPUDirect", adviceGPUDirect},
 		{"to debug: counters", count(func(o *advise.Answer) int { return len(o.Watch) })},
 	}
@@ -226,34 +237,66 @@ func dataRows(a *advise.Advice) []adviceRow {
 	}))
 }
 
+// callsAlone is what a column's calls do by themselves: on a second network where they need one.
+func callsAlone(o *advise.Answer) *advise.CallsAlone {
+	if o.Apart != nil {
+		return o.Apart
+	}
+	return o.Calls
+}
+
+// beside is p99 of a column's calls beside the data, which those on a second network do not meet; nil: none.
+func beside(o *advise.Answer) *advise.Spread {
+	if o.Apart != nil {
+		return &o.Apart.P99PS
+	}
+	return o.CallP99PS
+}
+
+// median words the one of a spread of times.
+func median(of func(*advise.Answer) *advise.Spread) func(*advise.Answer) string {
+	return func(o *advise.Answer) string {
+		if s := of(o); s != nil {
+			return metrics.FormatTime(units.Time(s.Median))
+		}
+		return "-"
+	}
+}
+
 // callRows are the lines of the control plane's matrix.
 func callRows(a *advise.Advice) []adviceRow {
 	rows := []adviceRow{
-		{"calls over", func(o *advise.Answer) string { return o.CallsOver }},
-		{"p99 beside the data", func(o *advise.Answer) string {
-			if o.CallP99PS == nil {
-				return "-"
+		{"calls over", func(o *advise.Answer) string {
+			if o.Apart != nil {
+				return "TCP, second network"
 			}
-			return metrics.FormatTime(units.Time(o.CallP99PS.Median))
+			return o.CallsOver
 		}},
+		{"p99 beside the data", median(beside)},
 		{"  with other seeds", func(o *advise.Answer) string {
-			if o.CallP99PS == nil {
-				return "-"
+			if s := beside(o); s != nil {
+				return adviceRange(s)
 			}
-			return adviceRange(o.CallP99PS)
+			return "-"
 		}},
-		{"p99 without data", func(o *advise.Answer) string {
-			if o.Calls == nil {
-				return "-"
+		{"p99 without data", median(func(o *advise.Answer) *advise.Spread {
+			if c := callsAlone(o); c != nil {
+				return &c.P99PS
 			}
-			return metrics.FormatTime(units.Time(o.Calls.P99PS.Median))
-		}},
+			return nil
+		})},
 		{"CPU: cores, busiest host", func(o *advise.Answer) string {
-			if o.Calls == nil {
-				return "-"
+			if c := callsAlone(o); c != nil {
+				return fmt.Sprintf("%.2f", c.Cores.Median)
 			}
-			return fmt.Sprintf("%.2f", o.Calls.Cores.Median)
+			return "-"
 		}},
+		{"as verbs, beside the data: p99", median(func(o *advise.Answer) *advise.Spread {
+			if o.Apart != nil {
+				return o.CallP99PS
+			}
+			return nil
+		})},
 	}
 	return slices.Concat(rows, costRows(a, []adviceRow{
 		{"cost: cores kept busy", func(o *advise.Answer) string { return a.Money(o.Cost.CallCores) }},

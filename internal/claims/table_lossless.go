@@ -333,7 +333,8 @@ func noPatchwork() Claim {
 		Says: Text{"InfiniBand needs no patchwork of thresholds: of what somebody had to choose for switches and " +
 			"congestion control, RoCEv2 has more than twice as many.",
 			"InfiniBand 不需要一层层打补丁：交换机与拥塞控制中需要人来选定的参数，RoCEv2 是它的两倍以上。"},
-		When:  Text{"RoCEv2 has ECN and DCQCN; with PFC alone it has fewer", "RoCEv2 开了 ECN 与 DCQCN；只用 PFC 时反而更少"},
+		When:  Text{"RoCEv2 has ECN and DCQCN; with PFC alone it has less than twice as many",
+			"RoCEv2 开了 ECN 与 DCQCN；只用 PFC 时不到两倍"},
 		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast}, Rate: "400Gbps", Size: "64KB",
 		Variants: []Variant{named("roce", "rocev2"), named("pfc", "rocev2-pfc-only"), named("ib", "infiniband")},
 		Checks:   []Check{over(tuned(), "roce", 2, tuned(), "ib")},
@@ -342,8 +343,8 @@ func noPatchwork() Claim {
 			Only: "roce"},
 		Range: Range{seeds, allRates, []string{"64KB", "1MB"}},
 		Note: Text{"What a run lists under switch, dcqcn and infiniband is counted; a default is a choice that somebody " +
-			"else made. See deadlock for what InfiniBand's routing has to see to.",
-			"统计的是一次运行在 switch、dcqcn、infiniband 下列出的参数；默认值也是别人替你选的。InfiniBand 路由要操心的事见死锁一条。"},
+			"else made. hopscope advise leaves out what follows from others. See deadlock for what InfiniBand's routing has to see to.",
+			"统计的是一次运行在 switch、dcqcn、infiniband 下列出的参数；默认值也是别人替你选的。hopscope advise 不计由其他参数推出的参数。InfiniBand 路由要操心的事见死锁一条。"},
 	}
 }
 

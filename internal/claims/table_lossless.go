@@ -333,7 +333,7 @@ func noPatchwork() Claim {
 		Says: Text{"InfiniBand needs no patchwork of thresholds: of what somebody had to choose for switches and " +
 			"congestion control, RoCEv2 has more than twice as many.",
 			"InfiniBand 不需要一层层打补丁：交换机与拥塞控制中需要人来选定的参数，RoCEv2 是它的两倍以上。"},
-		When:  Text{"RoCEv2 has ECN and DCQCN; with PFC alone it has less than twice as many",
+		When: Text{"RoCEv2 has ECN and DCQCN; with PFC alone it has less than twice as many",
 			"RoCEv2 开了 ECN 与 DCQCN；只用 PFC 时不到两倍"},
 		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast}, Rate: "400Gbps", Size: "64KB",
 		Variants: []Variant{named("roce", "rocev2"), named("pfc", "rocev2-pfc-only"), named("ib", "infiniband")},

@@ -249,7 +249,7 @@ func pauseGoesUpstream() Claim {
 		Chapter: Congestion, Article: []int{36, 39, 40},
 		Says: Text{"PFC pauses the neighbour upstream, hop by hop: the last leaf stops the spine, the spine the first " +
 			"leaf, that one the hosts; the receiver downstream is never paused.",
-			"PFC 逐跳暂停上游邻居：末端叶先叫停脊，脊再叫停首端叶，首端叶再叫停主机；下游的接收方从不会被暂停。"},
+			"PFC 逐跳暂停上游邻居：末端 leaf 先暂停 spine，spine 再暂停首端 leaf，首端 leaf 再暂停主机；下游的接收方从不会被暂停。"},
 		Setup: treeSetup, Base: "pause-tree", Set: []string{treeIncast, treeBuffer}, Size: "10MB",
 		Variants: []Variant{with("tree", "rocev2-pfc-only", "rocev2-pfc-only")},
 		Checks: []Check{
@@ -310,7 +310,7 @@ func noPauseNoVictim() Claim {
 	return Claim{
 		Chapter: Congestion, Article: []int{42, 46},
 		Says: Text{"Without pauses there are no victims: IRN's windows leave the same message alone.",
-			"没有暂停就没有受害者：换成 IRN 的窗口，同一条消息不受牵连。"},
+			"没有暂停就没有受害者：换成 IRN 的窗口，同一条消息基本不受牵连。"},
 		Setup: treeSetup, Base: "pause-tree", Set: []string{treeIncast, treeBuffer}, Size: "10MB",
 		Variants: []Variant{named("pfc", "rocev2-pfc-only"), named("irn", "rocev2-irn")},
 		Checks: []Check{

@@ -163,7 +163,7 @@ var chineseCausesB = map[string]string{
 		"%[1]s%[2]s（到 %[3]s），它有 %.0[4]f %% 的时间在发送",
 	"its card ":                              "它的网卡 ",
 	"does not take data as fast as it comes": "的收取速率低于数据到达的速率",
-	"takes data only at ":                    "只以这个速率收取数据：",
+	"takes data only at ":                    "收取数据的速率只有 ",
 
 	// metrics/places.go
 	"off: ": "未启用：",
@@ -173,8 +173,8 @@ var chineseCausesB = map[string]string{
 	", behind it ": "，其后是 ",
 	"%d ports wait for each other in a circle: a deadlock": "%d 个端口互相等待成环：死锁",
 	"%s%s could not send as fast as it was fed":            "%s%s 的发送速率低于流量进入的速率",
-	" only at ":       "，仅为 ",
-	"%s takes data%s": "%s 在收取数据%s",
+	" only at ":       "的速率只有 ",
+	"%s takes data%s": "%s 收取数据%s",
 	"; the record does not show what filled the buffer behind it": "；记录没有显示是什么填满了它后面的缓存",
 	"it waited in the queue of ":                                  "它在此排队：",
 	", held by ":                                                  "，被挡住：",
@@ -362,7 +362,7 @@ var chineseCausesB = map[string]string{
 	" for ":                                    "（涉及：",
 	", which nobody noticed":                   "，无人察觉",
 	"'s card ":                                 " 的网卡 ",
-	" takes data only at ":                     "只以这个速率收取数据：",
+	" takes data only at ":                     " 收取数据的速率只有 ",
 	" does not take data as fast as they come": "的收取速率低于数据到达的速率",
 	" and to the %d senders that share the %s to it, of which a card that keeps up saves no" +
 		" more than %.0f %% of the time": "" +

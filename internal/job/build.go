@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -198,32 +199,25 @@ func (x *numbers) of(text string) int32 {
 
 // label is that of a computation; beyond MostLabels all have one.
 func (b *builder) label(o *Op) uint16 {
-	text := o.Label
-	if text == "" {
-		text = "compute"
-	}
-	before := len(b.plan.Labels)
-	if b.labels >= MostLabels &&
-		!slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Computes && l.Text == text }) {
-		text = "other computations"
-	}
-	n := b.plan.AddComputation(text)
-	b.labels += len(b.plan.Labels) - before
-	return n
+	return b.labelOf(o, "compute", "other computations", func(l *workload.Label) bool { return l.Computes },
+		b.plan.AddComputation)
 }
 
 // copyLabel is that of a copy; beyond MostLabels all have one.
 func (b *builder) copyLabel(o *Op) uint16 {
-	text := o.Label
-	if text == "" {
-		text = "copy"
+	return b.labelOf(o, "copy", "other copies", func(l *workload.Label) bool { return l.Copies }, b.plan.AddCopy)
+}
+
+// labelOf is the label of an operation, by its text or that of those without one; once there are MostLabels, that of
+// the others unless it is known.
+func (b *builder) labelOf(o *Op, none, others string, kind func(*workload.Label) bool, add func(string) uint16) uint16 {
+	text := cmp.Or(o.Label, none)
+	known := func(l workload.Label) bool { return kind(&l) && l.Text == text }
+	if b.labels >= MostLabels && !slices.ContainsFunc(b.plan.Labels, known) {
+		text = others
 	}
 	before := len(b.plan.Labels)
-	if b.labels >= MostLabels &&
-		!slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Copies && l.Text == text }) {
-		text = "other copies"
-	}
-	n := b.plan.AddCopy(text)
+	n := add(text)
 	b.labels += len(b.plan.Labels) - before
 	return n
 }

@@ -397,26 +397,11 @@ func messageRows(l lang.Language) []compareRow {
 	return []compareRow{
 		{l.Of("completed"), ofMessages, func(s *compare.Column) string { return completed(l, s) }},
 		{l.Of("ended"), ifAny, func(s *compare.Column) string { return ended(l, s) }},
-		{l.Of("p50"), ofMessages, func(s *compare.Column) string {
-			return spreadText(l, s.Figures.P50PS,
-				metrics.FormatTime)
-		}},
-		{l.Of("p99"), ofMessages, func(s *compare.Column) string {
-			return spreadText(l, s.Figures.P99PS,
-				metrics.FormatTime)
-		}},
-		{l.Of("slowest"), ofMessages, func(s *compare.Column) string {
-			return spreadText(l, s.Figures.MaxPS,
-				metrics.FormatTime)
-		}},
-		{l.Of("RPC p50"), ifAny, func(s *compare.Column) string {
-			return spreadText(l, s.Figures.CallP50PS,
-				metrics.FormatTime)
-		}},
-		{l.Of("RPC p99"), ifAny, func(s *compare.Column) string {
-			return spreadText(l, s.Figures.CallP99PS,
-				metrics.FormatTime)
-		}},
+		{l.Of("p50"), ofMessages, func(s *compare.Column) string { return spreadText(l, s.Figures.P50PS, duration) }},
+		{l.Of("p99"), ofMessages, func(s *compare.Column) string { return spreadText(l, s.Figures.P99PS, duration) }},
+		{l.Of("slowest"), ofMessages, func(s *compare.Column) string { return spreadText(l, s.Figures.MaxPS, duration) }},
+		{l.Of("RPC p50"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.CallP50PS, duration) }},
+		{l.Of("RPC p99"), ifAny, func(s *compare.Column) string { return spreadText(l, s.Figures.CallP99PS, duration) }},
 		{l.Of("collective"), ifAny, func(s *compare.Column) string {
 			return perCollective(l, s, func(c *compare.Collective) string { return spreadText(l, c.TimePS, metrics.FormatTime) })
 		}},
